@@ -48,6 +48,8 @@ class OnceCall {
   public:
     OnceCall(const OnceKey& key, const OnceLedger& ledger)
         : digest_(digest_of_key(key)),
+          fingerprint_(key.minted_at ? stamped(key.fingerprint, *key.minted_at)
+                                     : key.fingerprint),
           attempt_(digest_of_bytes(new_uuid())),
           key_(key),
           ledger_(ledger),
@@ -133,10 +135,13 @@ class OnceCall {
                                      {.claims = *claims_, .origin = origin_, .results = &*results_},
                                      OwnedTransaction::Begin::with_first);
         require_ledger(unfenced.transaction(), connection.options().idle_in_transaction_timeout);
-        const Claim claim{digest_, key_.fingerprint, Partition{0}, Offset{0}};
+        const Claim claim{digest_, fingerprint_, Partition{0}, Offset{0}, key_.minted_at};
         switch (unfenced.claim(std::string(service), {&claim, 1})->front().verdict) {
             case Verdict::conflict: return {OnceAnswer::Kind::conflict, {}};
             case Verdict::duplicate: return known(unfenced.transaction());
+            case Verdict::late: return {OnceAnswer::Kind::expired, {}};
+            case Verdict::early:
+                throw std::invalid_argument("the key was minted more than a minute in the future");
             case Verdict::fresh: break;
         }
         OnceAnswer answer;
@@ -168,6 +173,7 @@ class OnceCall {
     }
 
     Digest digest_;
+    std::optional<Digest> fingerprint_;
     Digest attempt_;
     const OnceKey& key_;
     const OnceLedger& ledger_;

@@ -22,6 +22,7 @@
 #include "dedup/base/mutex.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/message/digest.h"
+#include "dedup/message/minted.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/sink/message_result.h"
 
@@ -73,6 +74,9 @@ struct OnceKey {
     std::string_view text{};     // the key itself: 1 to 255 bytes, no NUL
     // A digest of the call's arguments: the same key with another fingerprint is a conflict.
     std::optional<Digest> fingerprint = std::nullopt;
+    // When the key was minted, such as minted_from_uuid7(). It joins the fingerprint. Without it a
+    // key that is older than the retention is taken for a new one.
+    std::optional<MintedAt> minted_at = std::nullopt;
 };
 
 // Thrown by the function: it will never succeed under this key. Its effects are rolled back. The
@@ -100,6 +104,7 @@ struct OnceAnswer {
         replayed,  // by an earlier one; the result is that one's
         conflict,  // the key was used before with another fingerprint; nothing was done
         unknown,   // the key was used before, and no result of it is kept
+        expired,   // minted before the ledger's memory begins: it may have been used; nothing done
     } kind = Kind::applied;
     MessageResult result;  // of applied and replayed
 };
@@ -109,10 +114,11 @@ struct OnceAnswer {
 using OnceFunction = std::function<MessageResult(Transaction&)>;
 
 // Throws PermanentFailure; what the function throws; std::invalid_argument for a key that cannot
-// be; std::length_error where the result is too large and is to be rejected; PostgresError where
-// all tries failed; ServerRefused where the session is not fit for a worker. DANGER: after a lost
-// session `connection` is another one, with the same options: no prepared statement, setting or
-// lock of the caller's own outlives that. REQUIRES: no transaction is open.
+// be, or that was minted in the future; std::length_error where the result is too large and is to
+// be rejected; PostgresError where all tries failed; ServerRefused where the session is not fit for
+// a worker. DANGER: after a lost session `connection` is another one, with the same options: no
+// prepared statement, setting or lock of the caller's own outlives that. REQUIRES: no transaction
+// is open.
 OnceAnswer once(Connection& connection, const OnceKey& key, const OnceLedger& ledger,
                 const OnceFunction& function);
 // The same, and registers the ledger each time: four statements more.

@@ -31,17 +31,6 @@ std::string kept_from_the_upstream(const HttpRequest& request, const RouteOption
     return {};
 }
 
-// The text or the whole number at a pointer of a JSON body.
-std::optional<std::string> field_of(const std::string& body, const std::string& pointer) {
-    const nlohmann::json document = nlohmann::json::parse(body, nullptr, false);
-    const nlohmann::json::json_pointer place(pointer);
-    if (document.is_discarded() || !document.contains(place)) return std::nullopt;
-    const nlohmann::json& found = document.at(place);
-    if (found.is_string()) return found.get<std::string>();
-    if (found.is_number_integer()) return found.dump();
-    return std::nullopt;
-}
-
 // For a route with `key.field`.
 KeyReading read_key_field(const HttpRequest& request, const RouteOptions& route) {
     if (!route.signature && !values_of(request.headers, route.key.header).empty()) {
@@ -247,7 +236,14 @@ bool FrontDoor::read_key(Visit& visit) const {
         return false;
     }
     visit.key = std::move(reading.key);
-    return true;
+    const MintedSource& minted = options.minted_at;
+    if (!visit.key || visit.route->asks_status || minted.kind == MintedSource::Kind::none) {
+        return true;
+    }
+    const HttpRequest& request = visit.request;
+    visit.minted_at = minted_at_of(minted, visit.key->text, request.headers, request.body);
+    if (!visit.minted_at) visit.refuse(problem_of(minted));
+    return visit.minted_at.has_value();
 }
 
 bool FrontDoor::within_rates(Visit& visit) {

@@ -20,7 +20,8 @@ struct BulkAnswers {
 
 // A request on its way to a sink or an upstream.
 template <class Visit>
-KeyedRequest keyed(const Visit& visit, const std::string& key, HttpRequest request) {
+KeyedRequest keyed(const Visit& visit, const std::string& key,
+                   const std::optional<MintedAt>& minted_at, HttpRequest request) {
     const RouteOptions& options = visit.options();
     KeyedRequest made;
     made.route = visit.route->place;
@@ -28,6 +29,8 @@ KeyedRequest keyed(const Visit& visit, const std::string& key, HttpRequest reque
     made.digest = key.empty() ? random_digest() : request_digest(options, visit.tenant, key);
     made.key = key;
     if (!key.empty() && options.fingerprint) made.fingerprint = request_fingerprint(request);
+    made.minted_at = minted_at;
+    if (minted_at) made.fingerprint = stamped(made.fingerprint, *minted_at);
     made.request = std::move(request);
     return made;
 }
@@ -80,7 +83,7 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
 void FrontDoor::submit(const VisitPointer& visit) {
     std::vector<KeyedRequest> requests;
     const std::string key = visit->key ? visit->key->text : "";
-    requests.push_back(keyed(*visit, key, std::move(visit->request)));
+    requests.push_back(keyed(*visit, key, visit->minted_at, std::move(visit->request)));
     requests.front().parameters = visit->parameters;
     parts_.keyed->submit(std::move(requests), [visit](std::size_t, KeyedOutcome outcome) {
         visit->respond(response_to(std::move(outcome), visit->options()));
@@ -114,6 +117,9 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
             return Problem{.kind = problem_of(*item.fault),
                            .detail = describe(*item.fault, options.key, {KeyPlace::Kind::item})};
         }
+        const MintedSource& minted = options.minted_at;
+        const bool asks_time = !item.key.empty() && minted.kind != MintedSource::Kind::none;
+        if (asks_time && !minted_at_of(minted, item.key, {}, item.body)) return problem_of(minted);
         std::optional<std::chrono::seconds> wait;
         if (!item.key.empty()) wait = key_too_often(*visit->route, visit->tenant, item.key);
         // The first one has the token that was taken for the request.
@@ -130,11 +136,12 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
             known[i].response = to_response(*problem);
             continue;
         }
+        const auto minted_at = minted_at_of(options.minted_at, item.key, {}, item.body);
         HttpRequest request{.method = visit->request.method,
                             .target = visit->request.target,
                             .headers = {},
                             .body = std::move(item.body)};
-        requests.push_back(keyed(*visit, item.key, std::move(request)));
+        requests.push_back(keyed(*visit, item.key, minted_at, std::move(request)));
         // DANGER: one head for all of them. A copy for each, and a request would take a thousand
         // times the memory that it came in.
         requests.back().request.target.clear();

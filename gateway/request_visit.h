@@ -45,6 +45,7 @@ struct FrontDoor::Visit {
     std::map<std::string, std::string> claims;
     std::string tenant;
     std::optional<RequestKey> key;
+    std::optional<MintedAt> minted_at;
 
     const RouteOptions& options() const { return route->options; }
     void refuse(const Problem& problem) { respond(to_response(problem)); }

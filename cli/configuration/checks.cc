@@ -210,10 +210,16 @@ void check_admin(const Configuration& configuration, Report& report) {
 // The fingerprints of one key are compared, whichever of its topics it came in.
 void check_shared_keys(const Configuration& configuration, Report& report) {
     using Of = FingerprintOptions::Of;
-    const auto other = [](const TopicConfiguration& one, const TopicConfiguration& two) {
+    const auto has_time = [](const TopicConfiguration& topic) {
+        return topic.key.minted_at.kind != MintedSource::Kind::none;
+    };
+    const auto other = [&](const TopicConfiguration& one, const TopicConfiguration& two) {
         const FingerprintOptions &left = one.key.fingerprint, &right = two.key.fingerprint;
         if (one.ledger != two.ledger || one.key.operation != two.key.operation) return false;
-        if (left.of == Of::none || right.of == Of::none) return false;
+        // The time joins the fingerprint, and is one if there is no other.
+        if (left.of == Of::none && !has_time(one)) return false;
+        if (right.of == Of::none && !has_time(two)) return false;
+        if (has_time(one) != has_time(two)) return true;
         return left != right || (left.of == Of::fields && one.format.format != two.format.format);
     };
     const std::vector<TopicConfiguration>& topics = configuration.topics;

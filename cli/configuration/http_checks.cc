@@ -133,8 +133,26 @@ void check_tenant(const RouteConfiguration& route, const HttpConfiguration& http
     }
 }
 
+void check_minted(const RouteOptions& route, const Section& at) {
+    using Kind = MintedSource::Kind;
+    const Kind kind = route.minted_at.kind;
+    if (kind == Kind::none) return;
+    const std::string option = "key.minted_at";
+    at.check({
+        {!at.given("sink") && !at.given("upstream"), option,
+         "On a route to a topic the topic's own `key.minted_at` decides. Remove it here, and name "
+         "the time's header in `forward_headers`."},
+        {route.key.use == KeyUse::forbidden, option,
+         "With `key.use: forbidden` there is no key. Remove it."},
+        {kind == Kind::field && !route.minted_at.name.starts_with('/'), option,
+         "A place in the body begins with `/`, such as `/created`."},
+    });
+    if (kind == Kind::header) check_header(route.minted_at.name, option, at);
+}
+
 void check_key(const RouteOptions& route, const Section& at) {
     check_header(route.key.header, "key.header", at);
+    check_minted(route, at);
     const bool in_body = !route.key_field.empty();
     at.check({
         {route.key.length_min > route.key.length_max, "key.length_min",
@@ -224,7 +242,14 @@ void check_parts_of_path(const RouteConfiguration& route, const TopicConfigurati
 
 void check_sink_route(const RouteConfiguration& route, const TopicConfiguration& message,
                       const LedgerOptions& ledger, const Section& at) {
+    using Minted = MintedSource::Kind;
+    const Minted minted = route.options.minted_at.kind;
     at.check({
+        {minted != Minted::none && ledger.store == StoreKind::log, "key.minted_at",
+         "A `log` does not know since when it remembers keys. Write `store: table`, or remove "
+         "this."},
+        {route.bulk && (minted == Minted::header || minted == Minted::ce_time), "key.minted_at",
+         "In bulk the items have one head. Write `uuid7`, or `{field: PATH}` of an item."},
         {at.given("forward_headers"), "forward_headers",
          "A sink's columns name the headers that they use. Remove it."},
         {ledger.reach == Reach::partition, "ledger.reach",

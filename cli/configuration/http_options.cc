@@ -140,6 +140,12 @@ const std::vector<OptionSpec> http_entries = {
     {"http.routes[].key.field", "", into([](To& to) { return &to.route->options.key_field; }),
      "Instead of a header: where the key is in a JSON body (RFC 6901), such as `/id` of Stripe's "
      "events."},
+    {"http.routes[].key.minted_at", "none",
+     into([](To& to) { return &to.route->options.minted_at; }),
+     "Where the time is at which a key was minted, as for a topic; `field` is a place in a JSON "
+     "body. A key that is older than what the ledger remembers gets 412 `key-expired`, and nothing "
+     "is carried out.",
+     "As for a topic."},
     {"http.routes[].key.format", "either",
      into([](To& to) { return &to.route->options.key.format; }, {"either", "structured", "plain"}),
      "`structured`: a string in double quotes (RFC 8941), as the IETF's draft has it. `plain`: as "

@@ -62,6 +62,18 @@ Json fingerprint() {
               object}}};
 }
 
+Json minted() {
+    Json named = {{"type", "object"},
+                  {"minProperties", 1},
+                  {"maxProperties", 1},
+                  {"properties", {{"header", any_text()}, {"field", any_text()}}},
+                  {"additionalProperties", false}};
+    return {{"anyOf",
+             {{{"enum", {"none", "uuid7", "ce_time"}}},
+              {{"type", "string"}, {"pattern", variable_pattern}},
+              named}}};
+}
+
 Json limited(const OptionSpec& spec, const char* type) {
     Json schema = {{"type", type}, {"minimum", spec.bind.limits.minimum}};
     if (spec.bind.limits.maximum != INT64_MAX) schema["maximum"] = spec.bind.limits.maximum;
@@ -97,6 +109,7 @@ Json value_schema(const OptionSpec& spec) {
             return {{"type", "array"}, {"items", key_source()}, {"minItems", 1}};
         case OptionType::source: return source(false);
         case OptionType::fingerprint: return fingerprint();
+        case OptionType::minted: return minted();
         case OptionType::columns:
             return {
                 {"type", "object"}, {"additionalProperties", source(true)}, {"minProperties", 1}};

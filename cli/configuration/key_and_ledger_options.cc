@@ -54,6 +54,14 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "16 bytes more for each claim, with `store: log` 32 to 64 in memory until it is sealed. With "
      "`fields` each payload is read, a duplicate's too. If you change the fingerprint, each repeat "
      "of a claimed key is a conflict: write `none` for one retention in between."},
+    {"topics[].key.minted_at", "none", into([](To& to) { return &to.topic->key.minted_at; }),
+     "Where the time is at which a key was minted. With it a key that is older than what the "
+     "ledger remembers goes to the dead letters, with the class `late_key`, instead of being "
+     "taken for a new one. `uuid7`: in the key. `ce_time`: a CloudEvent's `time`. `{header: NAME}` "
+     "or `{field: PATH}`: RFC 3339 with its zone, or milliseconds since 1970 UTC. Not with "
+     "`store: log`.",
+     "The time joins the fingerprint: the same key with another time is a conflict. A message "
+     "without the time is invalid. One round trip more for each batch."},
     {"topics[].key.on_conflict", "<as on_reject>",
      into([](To& to) { return &to.topic->reject.on_conflict; }, {"dead_letter", "ignore", "halt"}),
      "What to do with a conflict: into the dead letters, with the class `conflict`, both "

@@ -55,6 +55,9 @@ std::vector<std::string> wanted_paths(const TopicConfiguration& topic) {
         if (source.kind == KeySource::Kind::field) paths.push_back(source.name);
     }
     std::vector<FieldSource> sources;
+    if (topic.key.minted_at.kind == MintedSource::Kind::field) {
+        sources.push_back({FieldSource::Kind::field, topic.key.minted_at.name});
+    }
     if (topic.key.tenant) sources.push_back(*topic.key.tenant);
     for (const std::string& field : topic.key.fingerprint.fields) {
         sources.push_back({FieldSource::Kind::field, field});

@@ -31,6 +31,7 @@ enum class OptionType : std::uint8_t {
     source,       // one field source
     columns,      // column name to field source
     fingerprint,  // none | payload | {fields: [...]}
+    minted,       // none | uuid7 | ce_time | {header: ...} | {field: ...}
     headers,      // HTTP's, name to value; values are never printed
 };
 
@@ -48,7 +49,7 @@ struct Choice {
 using OptionValue =
     std::variant<std::string, std::int64_t, double, DailyHours, Choice, std::vector<std::string>,
                  PropertyMap, StartPosition, std::vector<KeySource>, FieldSource,
-                 std::vector<ColumnOptions>, FingerprintOptions>;
+                 std::vector<ColumnOptions>, FingerprintOptions, MintedSource>;
 
 // The parts of a topic or route that is being filled, of which it uses some.
 struct MessageTarget {

@@ -33,6 +33,7 @@ constexpr OptionType type_of(const std::vector<KeySource>*) { return OptionType:
 constexpr OptionType type_of(const FieldSource*) { return OptionType::source; }
 constexpr OptionType type_of(const std::vector<ColumnOptions>*) { return OptionType::columns; }
 constexpr OptionType type_of(const FingerprintOptions*) { return OptionType::fingerprint; }
+constexpr OptionType type_of(const MintedSource*) { return OptionType::minted; }
 template <class Rep, class Period>
 constexpr OptionType type_of(const std::chrono::duration<Rep, Period>*) {
     return OptionType::duration;

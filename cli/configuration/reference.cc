@@ -74,6 +74,8 @@ std::string type_text(const OptionSpec& spec) {
         case OptionType::source: return "source";
         case OptionType::columns: return "mapping from column to source";
         case OptionType::fingerprint: return "`none`, `payload` or `{fields: [PATH, ...]}`";
+        case OptionType::minted:
+            return "`none`, `uuid7`, `ce_time`, `{header: NAME}` or `{field: PATH}`";
         case OptionType::choice: break;
     }
     std::string text;

@@ -196,6 +196,29 @@ std::optional<FingerprintOptions> read_fingerprint(const Written& at) {
     return options;
 }
 
+std::optional<MintedSource> read_minted(const Written& at) {
+    using Kind = MintedSource::Kind;
+    const std::string wanted = "`uuid7`, `ce_time`, `{header: NAME}`, `{field: PATH}` or `none`";
+    if (at.node.kind == Node::Kind::mapping) {
+        constexpr std::array places{std::pair("header", Kind::header),
+                                    std::pair("field", Kind::field)};
+        for (const auto& [name, kind] : places) {
+            const Node* const place = at.node.items.size() == 1 ? at.node.find(name) : nullptr;
+            if (place == nullptr) continue;
+            if (!at.part(*place).scalar("a text")) return std::nullopt;
+            if (!place->text.empty()) return MintedSource{kind, place->text};
+        }
+        return at.error("This is no place of a key's time. Write " + wanted + ".");
+    }
+    if (!at.scalar(wanted)) return std::nullopt;
+    if (at.node.text == "none") return MintedSource{};
+    if (at.node.text == "uuid7") return MintedSource{Kind::uuid7};
+    if (at.node.text == "ce_time") return MintedSource{Kind::ce_time};
+    return at.refuse(" is no place of a key's time" +
+                     guess(at.node.written, {"none", "uuid7", "ce_time", "header", "field"}) +
+                     " Write " + wanted + ".");
+}
+
 std::optional<std::vector<KeySource>> read_key_sources(const Written& at) {
     if (at.node.kind != Node::Kind::sequence || at.node.items.empty()) {
         return at.refuse(" is not a list of key sources. Write a list of " +

@@ -130,6 +130,35 @@ void check_key(const TopicConfiguration& topic, const Section& at) {
     }
 }
 
+// A key whose time is not known cannot be refused when it is too old.
+void check_minted(const TopicConfiguration& topic, const LedgerOptions& ledger,
+                  const Section& at) {
+    using Kind = MintedSource::Kind;
+    const KeyOptions& key = topic.key;
+    if (key.minted_at.kind == Kind::none) return;
+    const bool derives =
+        key.on_missing == KeyPolicy::derive || key.on_invalid == KeyPolicy::derive;
+    const auto no_uuid = [](const KeySource& source) {
+        return source.kind == KeySource::Kind::coordinates ||
+               source.kind == KeySource::Kind::payload_sha256 ||
+               source.kind == KeySource::Kind::cloudevents;
+    };
+    at.check({
+        {ledger.store == StoreKind::log, "key.minted_at",
+         "A `log` does not know since when it remembers keys. Write `store: table`, or remove "
+         "this."},
+        {derives, "key.minted_at",
+         "A derived key has no time, so it would be applied again after the retention. Write "
+         "`reject` or `skip` for `on_missing` and `on_invalid`."},
+        {key.minted_at.kind == Kind::uuid7 && std::ranges::any_of(key.sources, no_uuid),
+         "key.minted_at",
+         "One of the key's sources gives no UUID. Name the header or the field that has the time."},
+    });
+    if (key.minted_at.kind == Kind::field) {
+        check_field_path(field_of(key.minted_at.name), topic.format.format, "key.minted_at", at);
+    }
+}
+
 void check_fingerprint(const TopicConfiguration& topic, const Section& at) {
     using Of = FingerprintOptions::Of;
     const std::string option = "key.fingerprint";
@@ -200,6 +229,7 @@ void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger, c
     check_topic_name(topic.name, "name", at, " Patterns are not supported: name each topic.");
     check_key(topic, at);
     check_fingerprint(topic, at);
+    check_minted(topic, ledger, at);
     check_hot_key(topic.reject.hot_key, ledger, at);
     check_lease(topic, ledger, at);
     at.check({

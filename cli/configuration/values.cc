@@ -219,6 +219,7 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Written& at)
         case OptionType::source: return read_source(at);
         case OptionType::columns: return read_columns(at);
         case OptionType::fingerprint: return read_fingerprint(at);
+        case OptionType::minted: return read_minted(at);
     }
     return std::nullopt;
 }

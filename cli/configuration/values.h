@@ -54,6 +54,7 @@ std::optional<FieldSource> read_source(const Written& at);
 std::optional<std::vector<ColumnOptions>> read_columns(const Written& at);
 std::optional<std::vector<KeySource>> read_key_sources(const Written& at);
 std::optional<FingerprintOptions> read_fingerprint(const Written& at);
+std::optional<MintedSource> read_minted(const Written& at);
 std::optional<std::vector<std::string>> read_texts(const Written& at);
 
 // The end of a sentence about an unknown name: `; did you mean ...?`, or a full stop.

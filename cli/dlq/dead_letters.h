@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dedup/base/types.h"
+#include "dedup/message/message.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward {
@@ -63,9 +64,7 @@ struct StoredHeader {
 // From the table's JSON, in the record's order. Throws std::runtime_error where it is none of ours.
 std::vector<StoredHeader> stored_headers(std::string_view json);
 
-// Counts how often a message was sent again. Not trusted for more than ending a loop.
-inline constexpr const char* redriven_header = "onceward-redriven";
-// 0 where there is not such a header, or no number in it.
+// By its redriven_header. 0 where there is not such a header, or no number in it.
 int redrives_of(const std::vector<StoredHeader>& headers);
 
 // What one of them was made of.

@@ -64,6 +64,11 @@ KeyExtractor::KeyExtractor(KeyOptions options, const std::string& consumer_group
             tenant_path_ = place_among(paths_, options_.tenant->text);
         }
     }
+    if (options_.minted_at.kind == MintedSource::Kind::field) {
+        minted_path_ = place_among(paths_, options_.minted_at.name);
+    } else if (options_.minted_at.kind == MintedSource::Kind::ce_time && format == Format::json) {
+        minted_path_ = place_among(paths_, "/time");
+    }
     if (options_.pattern.empty()) return;
     try {
         pattern_.emplace(options_.pattern, std::regex::ECMAScript | std::regex::optimize);
@@ -143,6 +148,27 @@ KeyText KeyExtractor::tenant_of(const Record& record, std::span<const Value> val
     return text;
 }
 
+std::optional<MintedAt> KeyExtractor::minted_at(const Message& message,
+                                                std::span<const Value> values) const {
+    std::optional<std::string_view> header;
+    switch (options_.minted_at.kind) {
+        case MintedSource::Kind::none: return std::nullopt;
+        case MintedSource::Kind::uuid7: return minted_from_uuid7(message.key_text);
+        case MintedSource::Kind::field:
+            return values.empty() ? std::nullopt : minted_from(values[minted_path_]);
+        case MintedSource::Kind::header:
+            header = last_header(message.record, options_.minted_at.name);
+            break;
+        case MintedSource::Kind::ce_time:
+            header = last_header(message.record, "ce_time");
+            if (!header && !values.empty() && is_structured_cloudevent(message.record)) {
+                return minted_from(values[minted_path_]);
+            }
+            break;
+    }
+    return header ? minted_from_text(*header) : std::nullopt;
+}
+
 const char* KeyExtractor::fault_of(std::string_view text) const {
     if (const char* fault = key_fault(text, options_)) return fault;
     if (!pattern_) return nullptr;
@@ -209,6 +235,14 @@ void KeyExtractor::extract(Message& message, std::span<const Value> values,
     if (tenant.status == Status::invalid) {
         without_key(message, options_.on_invalid, Rejection::Kind::invalid_key,
                     std::string("the key's tenant is invalid: ") + tenant.fault, arena);
+        return;
+    }
+    message.minted_at = minted_at(message, values);
+    if (!message.minted_at && options_.minted_at.kind != MintedSource::Kind::none) {
+        without_key(message, options_.on_invalid, Rejection::Kind::invalid_key,
+                    "the time at which the key was minted is missing or not readable; looked for "
+                    "in " + describe(options_.minted_at),
+                    arena);
         return;
     }
     message.digest = digest_of({operation_, tenant.text, source->kind, key.text});

@@ -30,8 +30,8 @@ class KeyExtractor {
     void set_topic_id(std::string topic_id) { topic_id_ = std::move(topic_id); }
     // The payload's fields that the key and the tenant are read from; without repeats.
     const std::vector<std::string>& paths() const { return paths_; }
-    // Sets digest and key_text, or rejection, or skipped. `values` belong to paths(), in that
-    // order.
+    // Sets digest, key_text and minted_at, or rejection, or skipped. `values` belong to paths(), in
+    // that order.
     void extract(Message& message, std::span<const Value> values,
                  std::pmr::memory_resource& arena) const;
     // For a message that is rejected already: sets key_text, for the dead letter, where no field is
@@ -54,6 +54,7 @@ class KeyExtractor {
                        std::pmr::memory_resource& arena) const;
     KeyText tenant_of(const Record& record, std::span<const Value> values,
                       std::pmr::memory_resource& arena) const;
+    std::optional<MintedAt> minted_at(const Message& message, std::span<const Value> values) const;
     std::string coordinates(const Record& record) const;
     const char* fault_of(std::string_view text) const;
     void without_key(Message& message, KeyPolicy policy, Rejection::Kind kind, std::string reason,
@@ -66,6 +67,7 @@ class KeyExtractor {
     std::vector<Source> sources_;
     std::vector<std::string> paths_;
     std::size_t tenant_path_ = 0;
+    std::size_t minted_path_ = 0;
     std::optional<std::regex> pattern_;
     std::string missing_;  // the reason, for the dead letters
 };

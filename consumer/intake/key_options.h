@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dedup/base/types.h"
+#include "dedup/message/minted.h"
 #include "dedup/message/value.h"
 
 namespace onceward {
@@ -68,6 +69,7 @@ struct KeyOptions {
     KeyPolicy on_missing = KeyPolicy::reject;
     KeyPolicy on_invalid = KeyPolicy::reject;
     FingerprintOptions fingerprint;
+    MintedSource minted_at;  // of the key; its time joins the fingerprint
 };
 
 // The key sources of a named preset (`idempotency-key`, `cloudevents`, `debezium-outbox`,

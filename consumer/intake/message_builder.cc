@@ -72,6 +72,13 @@ struct MessageBuilder::State {
     }
 
     void fingerprint(Message& message) const {
+        fingerprint_content(message);
+        if (message.minted_at) {
+            message.fingerprint = stamped(message.fingerprint, *message.minted_at);
+        }
+    }
+
+    void fingerprint_content(Message& message) const {
         switch (options.key.fingerprint.of) {
             case FingerprintOptions::Of::none: return;
             case FingerprintOptions::Of::payload:

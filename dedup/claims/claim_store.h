@@ -28,6 +28,8 @@ struct Claim {
     std::optional<Digest> fingerprint;
     Partition partition;
     Offset offset;
+    // If the key has a time: see dedup/claims/ledger_memory.h.
+    std::optional<MintedAt> minted_at{};
 };
 
 // Claims as the columns of a statement.

@@ -73,8 +73,8 @@ DistinctClaims::DistinctClaims(std::span<Message* const> messages) : messages_(m
         if (message.rejection || message.skipped) continue;
         places.push_back({head_of(message.digest), static_cast<std::uint32_t>(found.size())});
         message_of.push_back(static_cast<std::uint32_t>(i));
-        found.push_back(
-            {message.digest, message.fingerprint, message.record.partition, message.record.offset});
+        found.push_back({message.digest, message.fingerprint, message.record.partition,
+                         message.record.offset, judged_at(message)});
     }
     // DANGER: sorted by digest in every worker. Two workers that claim the same keys in opposite
     // orders deadlock.
@@ -110,7 +110,12 @@ std::vector<std::optional<Verdict>> DistinctClaims::verdicts(
         // earlier claim's.
         const std::optional<Digest>& known =
             answer.verdict == Verdict::fresh ? claims_[claim].fingerprint : answer.fingerprint;
+        const bool refused = answer.verdict == Verdict::late || answer.verdict == Verdict::early;
         for (std::size_t i = first_[claim] + 1; i < first_[claim + 1]; ++i) {
+            if (refused) {
+                verdicts[order_[i]] = answer.verdict;
+                continue;
+            }
             const std::optional<Digest>& mine = messages_[order_[i]]->fingerprint;
             verdicts[order_[i]] =
                 known && mine && *known != *mine ? Verdict::conflict : Verdict::duplicate;

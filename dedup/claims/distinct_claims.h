@@ -19,7 +19,7 @@ class DistinctClaims {
     std::span<const Claim> claims() const { return claims_; }
     // One for each message of the slice, in its order; none for those that claim nothing. A
     // follower is a duplicate of the message before it with the same key, since both land in the
-    // same commit, or a conflict with its fingerprint.
+    // same commit, or a conflict with its fingerprint. What follows a late key is late, too.
     std::vector<std::optional<Verdict>> verdicts(std::span<const ClaimAnswer> answers) const;
 
     // What claims the key of a message that is in conflict.

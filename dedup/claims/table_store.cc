@@ -1,5 +1,6 @@
 #include "dedup/claims/table_store.h"
 
+#include "dedup/claims/ledger_memory.h"
 #include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
 
@@ -38,13 +39,14 @@ std::optional<std::vector<ClaimAnswer>> TableStore::claim(Transaction& transacti
     const Generations generations = read_generations(transaction);
     if (generations.current.empty()) try_again("the ledger has no current generation yet");
     if (!generations.sealed.empty()) probe(transaction, generations, claims, answers);
+    const std::string ledger = std::to_string(ledger_);
+    const Connection::Names current{{"ledger", ledger}, {"generation", generations.current}};
+    refuse_unjudged(transaction, current, claims, answers);
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < claims.size(); ++i) {
         if (answers[i].verdict == Verdict::fresh) places.push_back(i);
     }
     if (places.empty()) return answers;
-    const std::string ledger = std::to_string(ledger_);
-    const Connection::Names current{{"ledger", ledger}, {"generation", generations.current}};
     if (places.size() >= fewest_copied && presumption_.presumes_new()) {
         if (copy(transaction, current, claims, places)) {
             presumption_.was_right();
@@ -104,6 +106,28 @@ void TableStore::probe(Transaction& transaction, const Generations& generations,
     for (int row = 0; row < found.rows(); ++row) {
         const auto at = static_cast<std::size_t>(found.binary_integer(row, 0) - 1);
         answers[at] = earlier(claims[at], found, row);
+    }
+}
+
+// What no listed generation has, and cannot be judged.
+void TableStore::refuse_unjudged(Transaction& transaction, const Connection::Names& current,
+                                 std::span<const Claim> claims,
+                                 std::vector<ClaimAnswer>& answers) const {
+    const std::vector<std::optional<Verdict>> beyond = beyond_memory(transaction, ledger_, claims);
+    std::vector<std::size_t> places;
+    std::vector<Digest> digests;
+    for (std::size_t i = 0; i < beyond.size(); ++i) {
+        if (!beyond[i] || answers[i].verdict != Verdict::fresh) continue;
+        answers[i].verdict = *beyond[i];
+        places.push_back(i);
+        digests.push_back(claims[i].digest);
+    }
+    if (places.empty()) return;
+    const QueryResult known = transaction.prepared(sql::claims_probe, {digests}, current, true);
+    for (int row = 0; row < known.rows(); ++row) {
+        const std::size_t place =
+            places[static_cast<std::size_t>(known.binary_integer(row, 0) - 1)];
+        answers[place] = earlier(claims[place], known, row);
     }
 }
 

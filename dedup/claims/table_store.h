@@ -52,6 +52,8 @@ class TableStore final : public ClaimStore {
     Generations read_generations(Transaction& transaction);
     void probe(Transaction& transaction, const Generations& generations,
                std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const;
+    void refuse_unjudged(Transaction& transaction, const Connection::Names& current,
+                         std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const;
     // Returns whether all of these were new and are written now; otherwise the transaction has
     // failed. There is no savepoint: a claim and its effect must have the same xmin, so that they
     // are visibly of one transaction.

@@ -214,8 +214,9 @@ std::set<Partition> LeaseProcessor::claim(Connection& connection) {
     std::ranges::sort(wanted, {}, [](const Item* item) { return item->message->digest; });
     std::vector<Claim> claims;
     for (const Item* item : wanted) {
-        claims.push_back(
-            {item->message->digest, item->message->fingerprint, item->partition(), item->offset()});
+        const Message& message = *item->message;
+        claims.push_back({message.digest, message.fingerprint, item->partition(), item->offset(),
+                          judged_at(message)});
     }
     // DANGER: my clock before the ledger's. The lease ends for me no later than for others.
     const auto asked = Clock::now();
@@ -286,6 +287,23 @@ void LeaseProcessor::take(Item& item, LeaseAnswer answer, Clock::time_point aske
                        failed ? MessageEnd::dead_lettered : MessageEnd::applied);
         }
         case LeaseVerdict::conflict: return conflict(item, std::move(answer.earlier));
+        case LeaseVerdict::late: return refuse(item, Verdict::late);
+        case LeaseVerdict::early: return refuse(item, Verdict::early);
+    }
+}
+
+void LeaseProcessor::refuse(Item& item, Verdict verdict) {
+    item.message->rejection = refusal_of(verdict);
+    log_warning("messages.rejected", {{"topic", context_.topic},
+                                      {"messages", 1},
+                                      {"partition", item.partition().raw()},
+                                      {"offset", item.offset().raw()},
+                                      {"class", to_text(item.message->rejection->kind)},
+                                      {"error", describe(*item.message->rejection)}});
+    if (policy_.action == RejectPolicy::Action::halt) {
+        change(item, LeaseStep::halt);
+    } else {
+        end(item, LeaseStep::settle, MessageEnd::dead_lettered);
     }
 }
 

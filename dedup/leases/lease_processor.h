@@ -111,6 +111,7 @@ class LeaseProcessor final : public BatchProcessor {
                                                 std::set<Partition>& missed);
     void take(Item& item, LeaseAnswer answer, Clock::time_point asked);
     void conflict(Item& item, std::optional<EarlierClaim> earlier);
+    void refuse(Item& item, Verdict verdict);
     void extend(Connection& connection);
     void begin_effects();
     void collect();

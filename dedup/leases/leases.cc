@@ -4,6 +4,7 @@
 #include <map>
 
 #include "dedup/base/mutants.h"
+#include "dedup/claims/ledger_memory.h"
 #include "dedup/message/digest.h"
 #include "schemas/queries.h"
 
@@ -35,6 +36,10 @@ LeaseAnswer answer_of(const QueryResult& found, int row, const Claim& claim) {
                                  Partition{static_cast<std::int32_t>(found.binary_integer(row, 8))},
                                  offset, offset}}};
     return answer;
+}
+
+bool is_refused(const LeaseAnswer& answer) {
+    return answer.verdict == LeaseVerdict::late || answer.verdict == LeaseVerdict::early;
 }
 
 // What PostgreSQL surely takes, whatever the other side said.
@@ -76,8 +81,12 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     expect_claim_order(claims);
     std::vector<LeaseAnswer> answers(claims.size());
     if (claims.empty()) return answers;
+    refuse_unjudged(transaction, context, claims, answers);
     ClaimColumns all;
-    for (const Claim& claim : claims) all.add(claim);
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        if (!is_refused(answers[i])) all.add(claims[i]);
+    }
+    if (all.digests.empty()) return answers;
     const QueryResult taken = transaction.prepared(
         sql::lease_claim,
         {registered_.ledger, token_, lease_.count(), registered_.source, context.consumer_group,
@@ -88,6 +97,7 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     std::vector<std::size_t> others;
     ClaimColumns rest;
     for (std::size_t i = 0; i < claims.size(); ++i) {
+        if (is_refused(answers[i])) continue;
         const auto mine = rows.find(claims[i].digest);
         if (mine != rows.end()) {
             answers[i].attempts = static_cast<int>(taken.binary_integer(mine->second, 1));
@@ -116,12 +126,40 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     return answers;
 }
 
-LeaseAnswer Leases::claim_request(Transaction& transaction, const Digest& digest,
-                                  const std::optional<Digest>& fingerprint, bool take_over) {
+// What has no row, and cannot be judged. The ledger's lock keeps the rows that are there.
+void Leases::refuse_unjudged(Transaction& transaction, const BatchContext& context,
+                             std::span<const Claim> claims, std::vector<LeaseAnswer>& answers) {
+    const std::vector<std::optional<Verdict>> beyond =
+        beyond_memory(transaction, registered_.ledger, claims);
+    ClaimColumns asked;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < beyond.size(); ++i) {
+        if (!beyond[i]) continue;
+        answers[i].verdict =
+            *beyond[i] == Verdict::late ? LeaseVerdict::late : LeaseVerdict::early;
+        asked.add(claims[i]);
+        places.push_back(i);
+    }
+    if (places.empty()) return;
+    const QueryResult known =
+        transaction.prepared(sql::lease_look,
+                             {registered_.ledger, registered_.source, context.consumer_group,
+                              context.topic, asked.digests, asked.partitions, asked.offsets},
+                             {}, true);
+    for (int row = 0; row < known.rows(); ++row) {
+        const auto place = static_cast<std::size_t>(known.binary_integer(row, 0) - 1);
+        answers[places[place]].verdict = LeaseVerdict::mine;
+    }
+}
+
+LeaseAnswer Leases::claim_request(Transaction& transaction, const Claim& claim, bool take_over) {
+    std::vector<LeaseAnswer> judged(1);
+    refuse_unjudged(transaction, {}, {&claim, 1}, judged);
+    if (is_refused(judged.front())) return judged.front();
     const QueryResult taken =
         transaction.prepared(sql::lease_claim_request,
-                             {registered_.ledger, token_, lease_.count(), digest,
-                              std::span(&fingerprint, 1), registered_.source, take_over},
+                             {registered_.ledger, token_, lease_.count(), claim.digest,
+                              std::span(&claim.fingerprint, 1), registered_.source, take_over},
                              {}, true);
     LeaseAnswer answer;
     if (taken.rows() == 1) {
@@ -129,9 +167,6 @@ LeaseAnswer Leases::claim_request(Transaction& transaction, const Digest& digest
         answer.taken_over = taken.binary_integer(0, 1) == 1;
         return answer;
     }
-    Claim claim;
-    claim.digest = digest;
-    claim.fingerprint = fingerprint;
     ClaimColumns columns;
     columns.add(claim);
     // DANGER: a further statement, as in claim().

@@ -22,6 +22,8 @@ enum class LeaseVerdict : std::uint8_t {
     done,
     failed,    // for good, until its dead letter is sent again
     conflict,  // the key was used with another fingerprint
+    late,      // as the verdicts of the same names: nothing was claimed
+    early,
 };
 
 struct LeaseAnswer {
@@ -64,9 +66,8 @@ class Leases {
                                    std::span<const Claim> claims);
     // Claims the key of a request, which is no message and has no fence. `take_over`: also from an
     // owner whose lease ended without a result, and which may have caused the effect. A token
-    // that has claimed the key before gets it again.
-    LeaseAnswer claim_request(Transaction& transaction, const Digest& digest,
-                              const std::optional<Digest>& fingerprint, bool take_over);
+    // that has claimed the key before gets it again. The claim's place is not used.
+    LeaseAnswer claim_request(Transaction& transaction, const Claim& claim, bool take_over);
     // Releases it: anybody may claim it, until retention drops it.
     void release_request(Connection& connection, const Digest& digest);
     // Keeps these for another lease from now on and writes further tries down. Answers with those
@@ -82,6 +83,9 @@ class Leases {
     void count(Transaction& transaction, std::span<const Digest> passed);
 
   private:
+    void refuse_unjudged(Transaction& transaction, const BatchContext& context,
+                         std::span<const Claim> claims, std::vector<LeaseAnswer>& answers);
+
     RegisteredLedger registered_;
     std::chrono::milliseconds lease_;
     std::string token_;

@@ -1,15 +1,30 @@
 #include "dedup/message/message.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+
+#include "dedup/base/expects.h"
 
 namespace onceward {
 
 std::string_view to_text(Rejection::Kind kind) {
-    constexpr std::array<std::string_view, 9> names{"undecodable", "missing_key", "invalid_key",
-                                                    "tombstone",   "unmappable",  "sink",
-                                                    "conflict",    "behind",      "hot_key"};
+    constexpr std::array<std::string_view, 10> names{
+        "undecodable", "missing_key", "invalid_key", "tombstone", "unmappable",
+        "sink",        "conflict",    "behind",      "hot_key",   "late_key"};
     return names.at(static_cast<std::size_t>(kind));
+}
+
+Rejection refusal_of(Verdict verdict) {
+    expects(verdict == Verdict::late || verdict == Verdict::early, "the ledger refused the key");
+    if (verdict == Verdict::early) {
+        return {Rejection::Kind::invalid_key,
+                "the key was minted more than a minute in the future", "", 1};
+    }
+    return {Rejection::Kind::late_key,
+            "the key was minted before the ledger's memory begins: whether it took effect is not "
+            "known any more",
+            "", 1};
 }
 
 std::string describe(const Rejection& rejection) {
@@ -30,6 +45,14 @@ std::optional<std::string_view> last_header(const Record& record, std::string_vi
         if (header->name == name) return header->value;
     }
     return std::nullopt;
+}
+
+std::optional<MintedAt> judged_at(const Message& message) {
+    if (!message.minted_at || !message.record.timestamp ||
+        !last_header(message.record, redriven_header)) {
+        return message.minted_at;
+    }
+    return std::max(*message.minted_at, MintedAt(*message.record.timestamp));
 }
 
 Totals& Totals::operator+=(const Totals& other) {

@@ -15,12 +15,19 @@
 
 #include "dedup/base/types.h"
 #include "dedup/message/digest.h"
+#include "dedup/message/minted.h"
 #include "dedup/message/value.h"
 
 namespace onceward {
 
-// The ledger's verdict on a key. `conflict`: the key was claimed with another fingerprint.
-enum class Verdict : std::uint8_t { fresh, duplicate, conflict };
+// The ledger's verdict on a key.
+enum class Verdict : std::uint8_t {
+    fresh,
+    duplicate,
+    conflict,  // the key was claimed with another fingerprint
+    late,      // minted before the ledger's memory begins, and not known: it may have taken effect
+    early,     // minted later than clocks may differ
+};
 
 // Where a claim came from. A log knows the first and the last offset of a batch in each of its
 // partitions; elsewhere they are the same.
@@ -85,6 +92,7 @@ struct Rejection {
         conflict,     // the key was used before with another fingerprint
         behind,       // follows a dead letter under the same record key (order: by_key)
         hot_key,      // its key came too often within a window
+        late_key,     // its key was minted before the ledger's memory begins
     };
     Kind kind = Kind::undecodable;
     std::string reason{};    // for people; never parsed; holds no payload
@@ -94,6 +102,8 @@ struct Rejection {
     const EarlierClaim* earlier = nullptr;
 };
 std::string_view to_text(Rejection::Kind kind);
+// For a key that its ledger cannot judge. REQUIRES: `verdict` is late or early.
+Rejection refusal_of(Verdict verdict);
 // For logs: what PostgreSQL says of a row may quote its values, so of that the SQLSTATE has to do.
 std::string describe(const Rejection& rejection);
 
@@ -118,6 +128,7 @@ struct Message {
     Digest digest;
     std::string_view encoded;           // what Sink::encode() made of it; in the chunk's arena
     std::optional<Digest> fingerprint;  // of payload or fields, where asked for
+    std::optional<MintedAt> minted_at{};  // of its key, where the topic has such times
 };
 
 // How far a partition's reading went: from where it began up to where the next reading begins.
@@ -144,6 +155,14 @@ struct Chunk {
 
 // Copies `bytes` into the arena and returns the view of the copy.
 std::string_view keep(std::pmr::memory_resource& arena, std::string_view bytes);
+
+// The header that counts how often a dead letter was sent again.
+inline constexpr const char* redriven_header = "onceward-redriven";
+
+// The time by which the ledger judges the message's key. A redrive counts as minting it again: an
+// operator has decided that the message may take effect, and the copy's own time in the log says
+// when.
+std::optional<MintedAt> judged_at(const Message& message);
 
 // The last header of that name with a value, as Kafka's own consumers read repeated headers.
 std::optional<std::string_view> last_header(const Record& record, std::string_view name);

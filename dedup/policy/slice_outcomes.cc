@@ -47,6 +47,8 @@ class Sorter {
             case Verdict::fresh: fresh(message); break;
             case Verdict::duplicate: ++move_->totals.duplicates; break;
             case Verdict::conflict: conflict(message); break;
+            case Verdict::late:
+            case Verdict::early: unjudged(message, verdict); break;
         }
     }
 
@@ -71,6 +73,13 @@ class Sorter {
         if (policy_.conflict_action() == OnConflict::ignore) return;
         message.rejection = Rejection{Rejection::Kind::conflict,
                                       "the key was used before with another fingerprint", "", 1};
+        reject(message);
+    }
+
+    void unjudged(Message& message, Verdict verdict) {
+        ++move_->totals.dead_lettered;
+        sorted_.unjudged.push_back(&message);
+        message.rejection = refusal_of(verdict);
         reject(message);
     }
 
@@ -154,6 +163,7 @@ SliceOutcomes::SliceOutcomes(std::span<const Span> spans) {
 
 SliceOutcomes::~SliceOutcomes() {
     for (Message* message : conflicts) message->rejection.reset();
+    for (Message* message : unjudged) message->rejection.reset();
 }
 
 SliceOutcomes sort_slice(const Slice& slice, std::span<const std::optional<Verdict>> verdicts,

@@ -61,6 +61,8 @@ struct SliceOutcomes {
     std::vector<const Message*> duplicates;  // only where their results are wanted
     // In this attempt; among the rejected as well, unless they are ignored.
     std::vector<Message*> conflicts;
+    // Whose keys the ledger cannot judge, in this attempt; among the rejected as well.
+    std::vector<Message*> unjudged;
     std::vector<FenceMove> moves;
     // The rejected messages that are not at fault themselves: followers of another one, and further
     // copies of what came too often.

@@ -30,6 +30,8 @@ bool may_meet(ProblemKind kind, const RouteOptions& route) {
         case ProblemKind::token_missing:
         case ProblemKind::token_refused: return route.token;
         case ProblemKind::signature_refused: return route.signature.has_value();
+        case ProblemKind::key_expired:
+            return sink && keyed && route.minted_at.kind != MintedSource::Kind::none;
         case ProblemKind::answer_gone:
         case ProblemKind::key_in_flight: return sink && keyed;
         case ProblemKind::key_reused: return sink && keyed && route.fingerprint;

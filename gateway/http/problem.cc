@@ -35,6 +35,7 @@ constexpr std::array entries{
     Entry{outcome_unknown, 409, "outcome-unknown",
           "Whether the request with this idempotency key took effect is not known"},
     Entry{answer_gone, 410, "answer-gone", "It was carried out; its answer is no longer kept"},
+    Entry{key_expired, 412, "key-expired", "The idempotency key is too old to be judged"},
     Entry{body_too_large, 413, "body-too-large", "The body is too large"},
     Entry{key_reused, 422, "key-reused",
           "The idempotency key was used before with another request"},

@@ -29,6 +29,7 @@ enum class ProblemKind : std::uint8_t {
     request_timeout,
     key_in_flight,  // the first attempt still runs
     answer_gone,    // the key's request took effect; its answer is kept no longer
+    key_expired,    // minted before the ledger's memory begins
     body_too_large,
     key_reused,  // for something else: another fingerprint
     rejected,    // what the request carries can not be applied

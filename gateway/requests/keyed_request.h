@@ -16,6 +16,7 @@
 #include "dedup/base/step_observer.h"
 #include "dedup/ledger/ledger_options.h"
 #include "dedup/message/digest.h"
+#include "dedup/message/message.h"
 #include "dedup/postgres/connection.h"
 #include "gateway/requests/answers.h"
 #include "gateway/requests/route_options.h"
@@ -49,6 +50,7 @@ struct KeyedRequest {
     std::string key;  // '' where the route goes without one
     Digest digest;    // of the key in its scope; a random one where there is none
     std::optional<Digest> fingerprint;
+    std::optional<MintedAt> minted_at;  // of the key, where the route asks for it
 };
 using KeyedOutcome = std::variant<KeyedAnswer, Problem>;
 
@@ -109,6 +111,19 @@ Digest request_digest(const RouteOptions& route, std::string_view tenant, std::s
 // The digest of what a repeat must have in common with the first request: the target with its
 // query, and the raw body. The key's operation has only the pattern, so the path is part of this.
 Digest request_fingerprint(const HttpRequest& request);
+
+// The text, or the whole number, at an RFC 6901 pointer of a JSON body.
+std::optional<std::string> field_of(const std::string& body, const std::string& pointer);
+
+// When a request's key was minted; nullopt where the time is missing or not readable.
+std::optional<MintedAt> minted_at_of(const MintedSource& source, const std::string& key,
+                                     const HttpHeaders& headers, const std::string& body);
+
+// What the client hears of a key that the ledger cannot judge. REQUIRES: `verdict` is late or
+// early.
+Problem problem_of(Verdict verdict);
+// The same where its time is missing or not readable.
+Problem problem_of(const MintedSource& unreadable);
 
 // Where a request is on its way to a sink or an upstream, and what leads from one state to another.
 // docs/states.md has the meaning of each, and the diagram. Its client may have an answer already:

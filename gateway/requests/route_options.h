@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dedup/base/secret.h"
+#include "dedup/message/minted.h"
 #include "gateway/checks/json_web_token.h"
 #include "gateway/checks/key_header.h"
 #include "gateway/checks/signature.h"
@@ -71,6 +72,8 @@ struct RouteOptions {
     // Where the key is, if it is not in the header: an RFC 6901 pointer into the body, such as
     // `/id` of a provider's event.
     std::string key_field;
+    // When the key was minted: a field is an RFC 6901 pointer into the body.
+    MintedSource minted_at;
     TenantSource tenant;
     bool token = false;  // a bearer token is asked for
     std::optional<SignatureOptions> signature;

@@ -135,6 +135,7 @@ bool SinkSession::decode(WaitingRequest& waiting) {
     Message& message = at.message();
     message.digest = at.request.digest;
     message.fingerprint = at.request.fingerprint;
+    message.minted_at = at.request.minted_at;
     message.key_text = at.request.key;
     if (!message.rejection) return true;
     // Nothing of it was claimed, so that a corrected one passes under the same key.

@@ -68,6 +68,8 @@ std::optional<SinkTransaction::Claimed> SinkTransaction::sort(
             case Verdict::conflict:
                 requests[i]->outcome = KeyedAnswer{.state = KeyState::conflict};
                 break;
+            case Verdict::late:
+            case Verdict::early: requests[i]->outcome = problem_of(*verdicts[i]); break;
         }
     }
     return sorted;

@@ -85,6 +85,8 @@ KeyedOutcome outcome_of(const LeaseAnswer& answer, const UpstreamTarget& upstrea
                         const std::optional<MessageResult>& stored) {
     switch (answer.verdict) {
         case LeaseVerdict::conflict: return KeyedAnswer{.state = KeyState::conflict};
+        case LeaseVerdict::late: return problem_of(Verdict::late);
+        case LeaseVerdict::early: return problem_of(Verdict::early);
         case LeaseVerdict::done:
         case LeaseVerdict::failed:
             if (!stored) return Problem{.kind = ProblemKind::answer_gone};

@@ -125,8 +125,9 @@ std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
     Leases leases = leases_of(attempt);
     results_->begin();
     OwnedTransaction transaction(*session_);
-    const LeaseAnswer answer = leases.claim_request(
-        transaction, request.digest, request.fingerprint, options_.upstream.honours_key);
+    const Claim wanted{request.digest, request.fingerprint, {}, {}, request.minted_at};
+    const LeaseAnswer answer =
+        leases.claim_request(transaction, wanted, options_.upstream.honours_key);
     if (answer.verdict != LeaseVerdict::mine) {
         std::optional<MessageResult> stored;
         const bool ended =
@@ -164,7 +165,7 @@ bool UpstreamSession::let_go(const ClaimInDoubt& claim) {
     return until(Clock::now(), [&] {
         Leases leases(registered_.value(), options_.ledger.lease, claim.token);
         OwnedTransaction transaction(*session_);
-        leases.claim_request(transaction, claim.key, claim.fingerprint, false);
+        leases.claim_request(transaction, {claim.key, claim.fingerprint, {}, {}}, false);
         leases.release_request(*session_, claim.key);
         transaction.commit();
     });

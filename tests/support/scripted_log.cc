@@ -51,6 +51,11 @@ Chunk ScriptedLog::read(Partition partition, Offset begin, std::size_t messages)
         message.digest = scripted_digest(source.key);
         message.key_text = source.key;
         message.fingerprint = source.fingerprint;
+        message.minted_at = source.minted_at;
+        if (source.minted_at) {
+            message.fingerprint = stamped(source.fingerprint, *source.minted_at);
+        }
+        if (source.redriven) message.record.headers.push_back({redriven_header, "1"});
         message.rejection = source.rejection;
         message.skipped = source.skipped;
         chunk.bytes += source.key.size() + source.payload.size();

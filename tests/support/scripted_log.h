@@ -20,6 +20,8 @@ struct LogEntry {
     bool skipped = false;
     std::optional<std::string> record_key = {};  // the idempotency key where there is none
     std::optional<std::chrono::milliseconds> timestamp = {};
+    std::optional<MintedAt> minted_at = {};
+    bool redriven = false;
 };
 
 class ScriptedLog {

@@ -94,7 +94,7 @@ class UpstreamScene : public ::testing::Test {
         const KeyedRequest request = order(key, "body");
         OwnedTransaction transaction(connection);
         Leases(registered, lease, random_digest())
-            .claim_request(transaction, request.digest, request.fingerprint, false);
+            .claim_request(transaction, {request.digest, request.fingerprint, {}, {}}, false);
         transaction.commit();
     }
 

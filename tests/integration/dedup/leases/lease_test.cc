@@ -31,6 +31,44 @@ TEST_F(LeaseTest, EachKeyTakesEffectOnceAndIsWrittenDown) {
     EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 1);
 }
 
+TEST_F(LeaseTest, AKeyFromBeforeTheLedgersMemoryIsADeadLetterAndNotCalled) {
+    const auto ago = [](std::chrono::seconds time) {
+        return MintedAt(since_1970<std::chrono::microseconds>() - time);
+    };
+    ScriptedLog log(1);
+    const MintedAt old = ago(3600s);
+    log.append(0, {.key = "a", .minted_at = old});
+    ScriptedEffects effects(always_done);
+    LeaseWorker(*this, log, effects).run_all();
+    database().execute("UPDATE ledgers SET memory_begins = clock_timestamp()");
+    log.append(0, {.key = "a", .minted_at = old});
+    log.append(0, {.key = "b", .minted_at = old});
+    log.append(0, {.key = "c", .minted_at = ago(-90s)});
+    log.append(0, {.key = "d", .minted_at = ago(0s)});
+    LeaseWorker worker(*this, log, effects);
+    worker.run_all();
+    EXPECT_EQ(worker.totals, (Totals{.applied = 1, .duplicates = 1, .dead_lettered = 2}));
+    EXPECT_EQ(effects.order, (std::vector<std::string>{"a", "d"}));
+    EXPECT_EQ(database().value("SELECT string_agg(error_class, ' ' ORDER BY record_offset) FROM "
+                               "dead_letters"),
+              "late_key invalid_key");
+}
+
+// The memory moves with the rows that go.
+TEST_F(LeaseTest, WhatRetentionDeletesIsBeyondTheMemory) {
+    ScriptedLog log(1);
+    log.append(0, {.key = "a"});
+    ScriptedEffects effects(always_done);
+    LeaseWorker(*this, log, effects).run_all();
+    database().execute("UPDATE ledgers SET retention = '1 ms'");
+    database().execute("UPDATE fences SET watermark = clock_timestamp() + interval '1 day'");
+    database().execute("UPDATE ledger_feeds SET partitions = 1, watermark = "
+                       "clock_timestamp() + interval '1 day'");
+    EXPECT_EQ(database().value("SELECT memory_begins FROM ledgers"), "-infinity");
+    EXPECT_EQ(database().number("SELECT delete_ended_leases(1, 10)"), 1);
+    EXPECT_EQ(database().value("SELECT memory_begins > clock_timestamp() FROM ledgers"), "t");
+}
+
 // a0 does not end; the later ones do.
 TEST_F(LeaseTest, TheFenceMovesOnlyOverTheFinishedPrefix) {
     ScriptedLog log(1);

@@ -32,6 +32,11 @@ class SinkRouteTest : public ::testing::Test {
             "    - method: POST\n      path: /patient/{id}\n      wait: 30s\n" + sink +
             "    - method: POST\n      path: /pay/{id}\n      sink: {function: " + pay_function() +
             ", columns: {id: {header: '{id}'}, amount: /amount}}\n" +
+            "    - method: POST\n      path: /minted/{id}\n"
+            "      key: {minted_at: {header: X-Made}}\n" +
+            sink +
+            "    - method: POST\n      path: /seven/{id}\n      body: bulk\n"
+            "      key: {minted_at: uuid7}\n" + sink +
             "    - method: POST\n      path: /events\n      format: raw\n"
             "      sink: {outbox: {topic: events}}\n";
         const LoadResult loaded = load_configuration_text(text, "test.yaml");
@@ -100,6 +105,44 @@ TEST_F(SinkRouteTest, WhatFitsNoRowIsA422AndHoldsNoKey) {
     EXPECT_EQ(misfit.body.find("numeric"), std::string::npos) << "nothing of the inside";
     EXPECT_EQ(post("/orders/7", "k", R"({"amount":1})").status, 204);
     EXPECT_EQ(rows(), "7|1|acme|made");
+}
+
+TEST_F(SinkRouteTest, AKeyFromBeforeTheLedgersMemoryIsA412AndHoldsNoKey) {
+    const auto post_at = [&](const std::string& key, const std::string& made) {
+        RawClient client(gateway_->port());
+        const std::string head = "Idempotency-Key: " + key + "\r\nX-Tenant: acme\r\n" + made;
+        return client.ask("POST", "/minted/7", head, R"({"amount":1})").value();
+    };
+    const std::string old = "X-Made: 2026-01-01T00:00:00Z\r\n";
+    EXPECT_EQ(post_at("a", old).status, 204) << "nothing was forgotten yet";
+    EXPECT_EQ(post_at("a", "X-Made: 2026-01-01T00:00:01Z\r\n").status, 422)
+        << "another time is another request";
+    EXPECT_EQ(post_at("b", "").status, 400);
+    EXPECT_EQ(post_at("b", "X-Made: today\r\n").status, 400);
+    EXPECT_EQ(post_at("b", "X-Made: 2999-01-01T00:00:00Z\r\n").status, 400);
+    schema_.database().execute("UPDATE ledgers SET memory_begins = '2026-02-01T00:00:00Z'");
+    EXPECT_EQ(post_at("a", old).headers.at("idempotent-replayed"), "true");
+    const RawResponse late = post_at("b", old);
+    EXPECT_EQ(late.status, 412);
+    EXPECT_NE(late.body.find("/onceward/problems/key-expired"), std::string::npos) << late.body;
+    EXPECT_EQ(post_at("b", "X-Made: 2026-02-02T00:00:00Z\r\n").status, 204);
+    EXPECT_EQ(rows(), "7|1|acme 7|1|acme");
+}
+
+TEST_F(SinkRouteTest, TheItemsOfABulkAreJudgedEachByItsKey) {
+    const std::string body =
+        R"([{"key":"00000000-03e8-7000-8000-000000000000","body":{"amount":1}},)"
+        R"({"key":"019c2000-0000-7000-8000-000000000000","body":{"amount":2}},)"
+        R"({"key":"no uuid","body":{"amount":3}}])";
+    // The first request registers the ledger.
+    EXPECT_EQ(post("/orders/7", "k", R"({"amount":9})").status, 204);
+    schema_.database().execute("UPDATE ledgers SET memory_begins = '2026-02-01T00:00:00Z'");
+    const auto answers = nlohmann::json::parse(post("/seven/7", "", body).body);
+    ASSERT_EQ(answers.size(), 3U);
+    EXPECT_EQ(answers[0].at("status"), 412);
+    EXPECT_EQ(answers[1].at("status"), 204);
+    EXPECT_EQ(answers[2].at("status"), 400);
+    EXPECT_EQ(rows(), "7|2|acme|made 7|9|acme|made");
 }
 
 TEST_F(SinkRouteTest, ABulkIsARowForEachOfItsKeys) {
@@ -207,7 +250,7 @@ TEST_F(SinkRouteTest, TheProcessTellsWhatItsRoutesAnsweredAndWhoLooksAfterTheirL
     post("/orders/7", "k", R"({"amount":1})");
     ProcessStatus status;
     gateway_->complete(status);
-    ASSERT_EQ(status.routes.size(), 7U) << "with the status path, and one for requests of no route";
+    ASSERT_EQ(status.routes.size(), 9U) << "with the status path, and one for requests of no route";
     EXPECT_EQ(status.routes[0].route, "POST /orders/{id}");
     EXPECT_EQ(status.routes[0].statuses.at(204), 2);
     EXPECT_EQ(status.routes[0].replayed, 1);

@@ -55,6 +55,23 @@ TEST_F(UpstreamRouteTest, OneCallIsMadeAndItsAnswerIsReplayedByAnotherProcessToo
     EXPECT_EQ(state("a"), "done 1");
 }
 
+TEST_F(UpstreamRouteTest, AKeyFromBeforeTheLedgersMemoryIsNotCalled) {
+    serve(made);
+    const auto minted = [&](const std::string& key, std::chrono::seconds ago) {
+        KeyedRequest request = order(key, "body");
+        request.minted_at = MintedAt(since_1970<std::chrono::microseconds>() - ago);
+        return submit(std::move(request)).get();
+    };
+    EXPECT_EQ(minted("a", 3600s), "201 made body") << "nothing was forgotten yet";
+    schema_.database().execute("UPDATE ledgers SET memory_begins = clock_timestamp()");
+    EXPECT_EQ(minted("a", 3600s), "replayed 201 made body") << "it is known still";
+    EXPECT_EQ(minted("b", 3600s), "412 key-expired");
+    EXPECT_EQ(minted("c", -90s), "400 key-malformed");
+    EXPECT_EQ(minted("d", 0s), "201 made body");
+    EXPECT_EQ(server_->calls().size(), 2U);
+    EXPECT_EQ(state("b"), "") << "a refusal is not kept";
+}
+
 TEST_F(UpstreamRouteTest, ManyRetriesAtOnceInTwoProcessesAreOneCall) {
     options_.wait = 30s;
     std::promise<void> go;

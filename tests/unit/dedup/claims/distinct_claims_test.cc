@@ -90,6 +90,14 @@ TEST(DistinctClaims, AllMessagesOfAKnownKeyAreDuplicates) {
                 ElementsAre(duplicate, duplicate));
 }
 
+TEST(DistinctClaims, WhatFollowsALateKeyIsLateWhateverItsFingerprint) {
+    Messages all = messages(7, 7, 7);
+    all.owned[1].fingerprint = digest(100);
+    const DistinctClaims folded(all.borrowed);
+    EXPECT_THAT(folded.verdicts(std::vector<ClaimAnswer>{{Verdict::late, {}}}),
+                ElementsAre(Verdict::late, Verdict::late, Verdict::late));
+}
+
 TEST(DistinctClaims, AFollowerWithAnotherFingerprintIsAConflict) {
     Messages all = messages(5, 5, 5);
     all.owned[0].fingerprint = digest(1);

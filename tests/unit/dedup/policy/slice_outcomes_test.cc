@@ -45,6 +45,20 @@ RejectPolicy policy(std::optional<OnConflict> on_conflict,
 
 const Totals each_counted{.applied = 1, .duplicates = 1, .conflicts = 1, .dead_lettered = 1};
 
+TEST(SliceOutcomes, AKeyThatCannotBeJudgedIsRejectedForThisAttemptAlone) {
+    Scene scene;
+    scene.verdicts = {Verdict::late, std::nullopt, Verdict::early, Verdict::duplicate};
+    {
+        const SliceOutcomes sorted = scene.sort(policy({}));
+        EXPECT_THAT(sorted.fresh, testing::IsEmpty());
+        EXPECT_EQ(sorted.moves[0].totals, (Totals{.duplicates = 1, .dead_lettered = 3}));
+        EXPECT_EQ(scene.owned[0].rejection->kind, Rejection::Kind::late_key);
+        EXPECT_EQ(scene.owned[2].rejection->kind, Rejection::Kind::invalid_key);
+    }
+    EXPECT_FALSE(scene.owned[0].rejection.has_value());
+    EXPECT_FALSE(scene.owned[2].rejection.has_value());
+}
+
 TEST(SliceOutcomes, AConflictIsRejectedForThisAttemptAlone) {
     Scene scene;
     {

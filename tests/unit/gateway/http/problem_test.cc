@@ -31,6 +31,7 @@ TEST(Problem, EachKindHasATypeAndAStatusThatNeverChange) {
               "409 /onceward/problems/key-in-flight\n"
               "409 /onceward/problems/outcome-unknown\n"
               "410 /onceward/problems/answer-gone\n"
+              "412 /onceward/problems/key-expired\n"
               "413 /onceward/problems/body-too-large\n"
               "422 /onceward/problems/key-reused\n"
               "422 /onceward/problems/rejected\n"

@@ -1,0 +1,21 @@
+#pragma once
+// Whether a ledger can judge a key. It drops claims after their retention, so a key that was minted
+// before its memory begins may have taken effect without a trace. Such a key is refused. Used by
+// one thread, inside the transaction that claims; failures are PostgresErrors.
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dedup/claims/claim_store.h"
+#include "dedup/postgres/transaction.h"
+
+namespace onceward {
+
+// Takes the ledger's lock, shared, if any of the claims has a time. One entry for each claim:
+// `late` or `early`, and nullopt if the ledger can judge it. Empty if no claim has a time. What is
+// late may still be known: look for its claim before it is refused.
+std::vector<std::optional<Verdict>> beyond_memory(Transaction& transaction, int ledger,
+                                                  std::span<const Claim> claims);
+
+}  // namespace onceward
