@@ -42,6 +42,7 @@ Json key_source() {
                   {"properties",
                    {{"header", {{"type", "string"}, {"minLength", 1}}},
                     {"field", {{"type", "string"}}},
+                    {"fields", {{"type", "array"}, {"items", any_text()}, {"minItems", 2}}},
                     {"record_key", {{"type", {"boolean", "string"}}}},
                     {"strip_quotes", {{"type", "boolean"}}},
                     {"kind", {{"type", "string"}, {"minLength", 1}}}}},

@@ -42,8 +42,9 @@ Where a column, a key or a tenant comes from.
 A column's mapping may add `required: true`: a message without the value is rejected; else the
 column is NULL.
 
-An entry of `key.sources` is one of `{header: NAME}`, `{field: PATH}`, `record_key`, `cloudevents`
-(source and id), `coordinates` (topic, partition, offset) or `payload_sha256`. With
+An entry of `key.sources` is one of `{header: NAME}`, `{field: PATH}`, `{fields: [PATH, PATH]}`
+(one key of several fields), `record_key`, `cloudevents` (source and id), `coordinates` (topic,
+partition, offset) or `payload_sha256`. With
 `strip_quotes: true` a header that begins with a quote is read as a string of RFC 8941, as an HTTP
 request's key is: its parameters are ignored, and what is no such string is an invalid key. A key
 found in a header is another key than the same text in the record's key; two sources with the same

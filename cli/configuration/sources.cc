@@ -9,8 +9,8 @@ constexpr const char* source_help =
     "a path in the payload, or one of `{field: ...}`, `{header: ...}`, `{metadata: ...}`, "
     "`{constant: ...}`";
 constexpr const char* key_source_help =
-    "`record_key`, `cloudevents`, `payload_sha256`, `coordinates`, `{header: NAME}` or "
-    "`{field: PATH}`";
+    "`record_key`, `cloudevents`, `payload_sha256`, `coordinates`, `{header: NAME}`, `{field: "
+    "PATH}` or `{fields: [PATH, PATH]}`";
 
 const std::vector<std::string> plain_names = {"record_key", "cloudevents", "payload_sha256",
                                               "coordinates"};
@@ -96,13 +96,26 @@ std::optional<ColumnOptions> read_any_source(const Written& at, bool with_requir
                     ". Write exactly one of `field`, `header`, `metadata`, `constant`.");
 }
 
+bool read_parts(const Written& at, KeySource& source) {
+    auto paths = read_texts(at);
+    if (!paths) return false;
+    if (paths->size() < 2) {
+        at.error("A key of one field is `{field: PATH}`. Write that, or several fields.");
+        return false;
+    }
+    source.kind = KeySource::Kind::fields;
+    source.names = std::move(*paths);
+    return true;
+}
+
 std::optional<KeySource> read_named_key_source(const Written& at) {
-    const std::vector<std::string> known = {"header", "field", "record_key", "strip_quotes",
-                                            "kind"};
+    const std::vector<std::string> known = {"header",     "field",        "fields",
+                                            "record_key", "strip_quotes", "kind"};
     KeySource source;
     int kinds = 0;
     const auto read = [&](const std::string& name, const Written& item) {
         if (name == "strip_quotes") return read_flag(item, source.strip_quotes);
+        if (name == "fields") return ++kinds, read_parts(item, source);
         if (!item.scalar("a text")) return false;
         if (item.node.text.empty()) {
             item.error("`" + name + "` is empty. Write its name.");

@@ -119,6 +119,15 @@ void check_key(const TopicConfiguration& topic, const Section& at) {
         if (source.kind == KeySource::Kind::field && sources) {
             check_field_path(field_of(source.name), topic.format.format, option, at);
         }
+        for (const std::string& name : source.names) {
+            check_field_path(field_of(name), topic.format.format, option, at);
+        }
+        if (source.kind == KeySource::Kind::fields &&
+            topic.key.charset == KeyOptions::Charset::uuid) {
+            at.error(option,
+                     "A key of several fields is a JSON array and never a UUID. Remove `charset: "
+                     "uuid`, or name one field.");
+        }
         if (source.kind == KeySource::Kind::payload_sha256) {
             at.warning(sources ? option : "key.preset",
                        "With the payload's hash two equal orders are one. Let producers send a "
