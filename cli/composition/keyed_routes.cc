@@ -11,8 +11,9 @@ SinkIntake intake_of(const TopicConfiguration& message, const MessageBuilderOpti
     SinkIntake made;
     made.sink = make_sink(message);
     const auto intake = std::make_shared<MessageBuilder>(options, *made.sink);
-    intake->disable_keys();
-    made.take = [intake](Record record, Chunk& chunk) { intake->take(std::move(record), chunk); };
+    made.take = [intake](Record record, const MessageKey& key, Chunk& chunk) {
+        intake->take(std::move(record), key, chunk);
+    };
     return made;
 }
 

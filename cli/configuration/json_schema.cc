@@ -23,11 +23,12 @@ Json source(bool with_required) {
         {"header", {{"type", "string"}, {"minLength", 1}}},
         {"metadata",
          {{"enum", {"topic", "partition", "offset", "timestamp", "record_key", "payload"}}}},
+        {"key", {{"enum", {"text", "digest", "downstream"}}}},
         {"constant", any_text()},
     };
     if (with_required) properties["required"] = {{"type", "boolean"}};
     Json one_of = Json::array();
-    for (const char* kind : {"field", "header", "metadata", "constant"}) {
+    for (const char* kind : {"field", "header", "metadata", "key", "constant"}) {
         one_of.push_back({{"required", Json::array({kind})}});
     }
     const Json object = {{"type", "object"},

@@ -135,6 +135,11 @@ void check_key(const TopicConfiguration& topic, const Section& at) {
         }
     }
     if (topic.key.tenant) {
+        if (topic.key.tenant->kind == FieldSource::Kind::key) {
+            at.error("key.tenant",
+                     "The tenant is a part of the key and cannot come from it. Name a field or a "
+                     "header.");
+        }
         check_field_path(*topic.key.tenant, topic.format.format, "key.tenant", at);
     }
 }

@@ -70,6 +70,9 @@ KeyExtractor::KeyExtractor(KeyOptions options, const std::string& consumer_group
     missing_ = "the message has no key; looked for: " + missing_;
     if (options_.tenant) {
         check_source(*options_.tenant);
+        if (options_.tenant->kind == FieldSource::Kind::key) {
+            throw FormatError("the key's tenant cannot come from the key itself");
+        }
         if (options_.tenant->kind == FieldSource::Kind::field) {
             tenant_path_ = place_among(paths_, options_.tenant->text);
         }

@@ -78,6 +78,13 @@ std::string uuid_text(const Digest& digest) {
     return text;
 }
 
+std::string downstream_key(const Digest& digest) {
+    Digest key = digest_of_bytes("onceward downstream key\n" + std::string(bytes_of(digest)));
+    key.bytes[6] = static_cast<std::uint8_t>((key.bytes[6] & 0x0F) | 0x50);
+    key.bytes[8] = static_cast<std::uint8_t>((key.bytes[8] & 0x3F) | 0x80);
+    return uuid_text(key);
+}
+
 std::optional<Digest> parse_uuid(std::string_view text) {
     Digest digest;
     std::size_t digits = 0;

@@ -58,6 +58,10 @@ std::string uuid_text(const Digest& digest);
 // Reads either form; returns nullopt for anything else.
 std::optional<Digest> parse_uuid(std::string_view text);
 
+// The key for another system, made from ours: the same on each try, and no way back to the digest.
+// A UUID in the form of version 5 (RFC 9562). The inbox makes the same in SQL.
+std::string downstream_key(const Digest& digest);
+
 // Random bytes, unique to the caller. Throws std::runtime_error if OpenSSL has none.
 Digest random_digest();
 // A fresh random id (UUID v4, RFC 9562), as text.

@@ -131,11 +131,9 @@ Record SinkSession::record_of(KeyedRequest& request) {
 
 bool SinkSession::decode(WaitingRequest& waiting) {
     RequestInBatch& at = waiting.at;
-    intake_.take(record_of(at.request), at.chunk);
-    Message& message = at.message();
-    message.digest = at.request.digest;
-    message.fingerprint = at.request.fingerprint;
-    message.key_text = at.request.key;
+    const MessageKey key{at.request.digest, at.request.fingerprint, at.request.key};
+    intake_.take(record_of(at.request), key, at.chunk);
+    const Message& message = at.message();
     if (!message.rejection) return true;
     // Nothing of it was claimed, so that a corrected one passes under the same key.
     const bool unreadable = message.rejection->kind == Rejection::Kind::undecodable;

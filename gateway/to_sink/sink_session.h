@@ -27,8 +27,8 @@ namespace onceward {
 // A sink, and what makes messages for it of records: the gateway knows no decoder.
 struct SinkIntake {
     std::unique_ptr<Sink> sink;
-    // Adds the message to the chunk, encoded, or rejected. No key is extracted.
-    std::function<void(Record, Chunk&)> take;
+    // Adds the message to the chunk, encoded, or rejected. It has the key that is given.
+    std::function<void(Record, const MessageKey&, Chunk&)> take;
 };
 
 // The ledger's reach is global.

@@ -78,13 +78,6 @@ bool in_any(const NetworkAddress& address, std::span<const Network> list) {
 
 }  // namespace
 
-std::string downstream_key(const Digest& digest) {
-    Digest key = digest_of_bytes("onceward downstream key\n" + std::string(bytes_of(digest)));
-    key.bytes[6] = static_cast<std::uint8_t>((key.bytes[6] & 0x0F) | 0x50);
-    key.bytes[8] = static_cast<std::uint8_t>((key.bytes[8] & 0x3F) | 0x80);
-    return uuid_text(key);
-}
-
 std::string key_header_value(const Digest& digest) { return '"' + downstream_key(digest) + '"'; }
 
 std::string signature(const Secret& secret, std::chrono::seconds since_1970,

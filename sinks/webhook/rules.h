@@ -20,10 +20,7 @@ struct sockaddr;
 
 namespace onceward {
 
-// A UUID in the form of version 5 (RFC 9562), made of the message's digest: the same on each try,
-// and no way back to the digest.
-std::string downstream_key(const Digest& digest);
-// As a header holds it: a string of RFC 8941, in quotes.
+// The downstream key as a header holds it: a string of RFC 8941, in quotes.
 std::string key_header_value(const Digest& digest);
 
 // `t=<seconds>,v1=<hex>`: HMAC-SHA256 over `<seconds>.<body>`.

@@ -105,6 +105,26 @@ TEST_F(RouteOptionsTest, WhatIsRefusedBeforeItRunsIsNotStoredUnderItsKey) {
     EXPECT_EQ(schema_.database().number("SELECT count(*) FROM " + table_ + " WHERE id = '7'"), 1);
 }
 
+// The digest is the one of explain and of the claims, so that a row leads to its claim.
+TEST_F(RouteOptionsTest, AColumnHasTheKeyItsDigestAndTheDownstreamKey) {
+    const std::string table =
+        schema_.user_table("keyed", "id text, digest uuid, downstream uuid, note text");
+    serve("    - method: POST\n      path: /keyed\n      key: {use: optional}\n      sink: {table: " +
+          table +
+          ", columns: {id: {key: text}, digest: {key: digest}, downstream: {key: downstream}, "
+          "note: /note}}\n");
+    EXPECT_EQ(post("/keyed", key, R"({"note":"with"})").status, 204);
+    EXPECT_EQ(post("/keyed", "", R"({"note":"without"})").status, 204);
+    Database& database = schema_.database();
+    const Digest digest = digest_of({"POST /keyed", "", "header:Idempotency-Key", "k"});
+    EXPECT_EQ(database.value("SELECT concat_ws(' ', id, digest, downstream) FROM " + table +
+                             " WHERE note = 'with'"),
+              "k " + uuid_text(digest) + " " + downstream_key(digest));
+    EXPECT_EQ(database.value("SELECT concat_ws(' ', id, digest, downstream) FROM " + table +
+                             " WHERE note = 'without'"),
+              "");
+}
+
 TEST_F(RouteOptionsTest, ItsCertificateAndItsKeyAreTheOnesOfTheConfiguration) {
     const auto folder = std::filesystem::temp_directory_path() / unique_name("onceward_tls");
     std::filesystem::create_directories(folder);
