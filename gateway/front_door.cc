@@ -68,7 +68,7 @@ void guarded(Visit& visit, Step step) try {
 }  // namespace
 
 FrontDoor::FrontDoor(GatewayOptions options, Parts parts)
-    : options_(std::move(options)), parts_(parts), traffic_(options_) {
+    : options_(std::move(options)), parts_(std::move(parts)), traffic_(options_) {
     const std::size_t names = options_.server.limits.rate_names;
     std::vector<RoutePattern> patterns;
     // The routes are followed by the paths where a key's status is queried.

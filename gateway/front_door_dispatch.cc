@@ -18,20 +18,6 @@ struct BulkAnswers {
     std::size_t open ONCEWARD_GUARDED_BY(mutex);
 };
 
-// A request on its way to a sink or an upstream.
-template <class Visit>
-KeyedRequest keyed(const Visit& visit, const std::string& key, HttpRequest request) {
-    const RouteOptions& options = visit.options();
-    KeyedRequest made;
-    made.route = visit.route->place;
-    made.tenant = visit.tenant;
-    made.digest = key.empty() ? random_digest() : request_digest(options, visit.tenant, key);
-    made.key = key;
-    if (!key.empty() && options.fingerprint) made.fingerprint = request_fingerprint(request);
-    made.request = std::move(request);
-    return made;
-}
-
 // The function that responds adds the key itself.
 HttpResponse response_to(KeyedOutcome outcome, const RouteOptions& options) {
     if (const auto* problem = std::get_if<Problem>(&outcome)) return to_response(*problem);
@@ -77,10 +63,35 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
     });
 }
 
+std::variant<KeyedRequest, Problem> FrontDoor::keyed(const Visit& visit, const std::string& key,
+                                                     HttpRequest request) const {
+    const RouteOptions& options = visit.options();
+    KeyedRequest made;
+    made.route = visit.route->place;
+    made.tenant = visit.tenant;
+    made.digest = key.empty() ? random_digest() : request_digest(options, visit.tenant, key);
+    made.key = key;
+    if (!key.empty() && options.fingerprint && !options.fingerprint_fields.empty()) {
+        const auto fields = parts_.fields(made.route, request.body);
+        if (const auto* why = std::get_if<std::string>(&fields)) {
+            // Before the key is claimed: a corrected request passes under the same key.
+            return Problem{.kind = ProblemKind::malformed_request,
+                           .detail = "The body cannot be compared with a repeat's: " + *why + "."};
+        }
+        made.fingerprint = request_fingerprint(request, std::get<Digest>(fields));
+    } else if (!key.empty() && options.fingerprint) {
+        made.fingerprint = request_fingerprint(request);
+    }
+    made.request = std::move(request);
+    return made;
+}
+
 void FrontDoor::submit(const VisitPointer& visit) {
     std::vector<KeyedRequest> requests;
     const std::string key = visit->key ? visit->key->text : "";
-    requests.push_back(keyed(*visit, key, std::move(visit->request)));
+    auto made = keyed(*visit, key, std::move(visit->request));
+    if (const auto* problem = std::get_if<Problem>(&made)) return visit->refuse(*problem);
+    requests.push_back(std::move(std::get<KeyedRequest>(made)));
     requests.front().parameters = visit->parameters;
     parts_.keyed->submit(std::move(requests), [visit](std::size_t, KeyedOutcome outcome) {
         visit->respond(response_to(std::move(outcome), visit->options()));
@@ -134,7 +145,12 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
                             .target = visit->request.target,
                             .headers = {},
                             .body = std::move(item.body)};
-        requests.push_back(keyed(*visit, item.key, std::move(request)));
+        auto made = keyed(*visit, item.key, std::move(request));
+        if (const auto* problem = std::get_if<Problem>(&made)) {
+            known[i].response = to_response(*problem);
+            continue;
+        }
+        requests.push_back(std::move(std::get<KeyedRequest>(made)));
         // DANGER: one head for all of them. A copy for each, and a request would take a thousand
         // times the memory that it came in.
         requests.back().request.target.clear();

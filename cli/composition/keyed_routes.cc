@@ -55,6 +55,13 @@ KeyedRoutes::KeyedRoutes(const Configuration& configuration, ServerUpkeep& upkee
         options.timed_out = [count = &timed_out_[message.name]] { ++*count; };
         sinks_.emplace(place, std::make_unique<SinkBatcher>(std::move(options)));
     }
+    for (const auto* routes : {&configuration.route_sinks, &configuration.route_upstreams}) {
+        for (const auto& [place, message] : *routes) {
+            const std::vector<std::string>& fields = message.key.fingerprint.fields;
+            if (fields.empty()) continue;
+            fingerprints_.emplace(place, std::make_unique<BodyFingerprint>(message.format, fields));
+        }
+    }
     for (const auto& [place, message] : configuration.route_upstreams) {
         UpstreamRequestOptions options{options_of(configuration, place, message, upkeep, observer)};
         const RouteConfiguration& route = configuration.http.routes[place];

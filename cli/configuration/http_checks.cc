@@ -260,6 +260,11 @@ void check_ambiguity(const HttpConfiguration& http, Report& report) {
 void check_target(const Configuration& configuration, std::size_t place, const Section& at) {
     const RouteConfiguration& route = configuration.http.routes[place];
     const bool to_topic = !route.topic.topic.empty();
+    for (const auto* routes : {&configuration.route_sinks, &configuration.route_upstreams}) {
+        const auto message = routes->find(place);
+        if (message == routes->end()) continue;
+        check_fingerprint_fields(message->second, "fingerprint", "request", at);
+    }
     if (const auto to = configuration.route_upstreams.find(place);
         to != configuration.route_upstreams.end()) {
         check_upstream_route(route, configuration.ledgers.at(to->second.ledger),

@@ -121,14 +121,21 @@ const std::vector<OptionSpec> http_entries = {
      "tenant."},
     {"http.routes[].fingerprint",
      "request",
-     {OptionType::choice,
+     {OptionType::fingerprint,
       [](To& to, const In& value) {
-          to.route->options.fingerprint = std::get<Choice>(value).index == 0;
+          const auto& fingerprint = std::get<FingerprintOptions>(value);
+          to.topic->key.fingerprint = fingerprint;
+          to.route->options.fingerprint = fingerprint.of != FingerprintOptions::Of::none;
+          to.route->options.fingerprint_fields = fingerprint.fields;
       },
-      {"request", "none"}},
+      {"request"}},
      "To a sink or an upstream: what has to be the same in a repeat. `request`: path, query and "
-     "raw body; a difference is a conflict (422). `none`: any request under the same key is a "
-     "repeat."},
+     "raw body, byte by byte; a difference is a conflict (422). `{fields: [...]}`: path, query and "
+     "these fields of the body (paths, as for a column) in canonical form (RFC 8785), so that the "
+     "order of members, white space and other fields do not count; a body that is not of the "
+     "route's format gets 400. `none`: any request under the same key is a repeat.",
+     "With `fields` each body is read, a repeat's too. If you change the fingerprint, each repeat "
+     "of a claimed key is a conflict: write `none` for one retention in between."},
     {"http.routes[].key.use", "required",
      into([](To& to) { return &to.route->options.key.use; }, {"required", "optional", "forbidden"}),
      "Whether a request must have a key. `forbidden` refuses a request that has one, because "

@@ -52,14 +52,14 @@ Json key_source() {
              {{{"enum", {"record_key", "cloudevents", "payload_sha256", "coordinates"}}}, named}}};
 }
 
-Json fingerprint() {
+Json fingerprint(const std::string& whole) {
     const Json fields = {{"type", "array"}, {"items", any_text()}, {"minItems", 1}};
     const Json object = {{"type", "object"},
                          {"properties", {{"fields", fields}}},
                          {"required", Json::array({"fields"})},
                          {"additionalProperties", false}};
     return {{"anyOf",
-             {{{"enum", {"none", "payload"}}},
+             {{{"enum", {"none", whole}}},
               {{"type", "string"}, {"pattern", variable_pattern}},
               object}}};
 }
@@ -98,7 +98,7 @@ Json value_schema(const OptionSpec& spec) {
         case OptionType::key_sources:
             return {{"type", "array"}, {"items", key_source()}, {"minItems", 1}};
         case OptionType::source: return source(false);
-        case OptionType::fingerprint: return fingerprint();
+        case OptionType::fingerprint: return fingerprint(whole_of(spec));
         case OptionType::columns:
             return {
                 {"type", "object"}, {"additionalProperties", source(true)}, {"minProperties", 1}};

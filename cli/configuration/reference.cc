@@ -75,7 +75,8 @@ std::string type_text(const OptionSpec& spec) {
         case OptionType::key_sources: return "list of key sources";
         case OptionType::source: return "source";
         case OptionType::columns: return "mapping from column to source";
-        case OptionType::fingerprint: return "`none`, `payload` or `{fields: [PATH, ...]}`";
+        case OptionType::fingerprint:
+            return "`none`, `" + whole_of(spec) + "` or `{fields: [PATH, ...]}`";
         case OptionType::choice: break;
     }
     std::string text;

@@ -196,8 +196,8 @@ std::optional<std::vector<ColumnOptions>> read_columns(const Written& at) {
     });
 }
 
-std::optional<FingerprintOptions> read_fingerprint(const Written& at) {
-    const std::string wanted = "`none`, `payload` or `{fields: [PATH, ...]}`";
+std::optional<FingerprintOptions> read_fingerprint(const Written& at, const std::string& whole) {
+    const std::string wanted = "`none`, `" + whole + "` or `{fields: [PATH, ...]}`";
     FingerprintOptions options;
     if (at.node.kind == Node::Kind::mapping) {
         const Node* const fields = at.node.items.size() == 1 ? at.node.find("fields") : nullptr;
@@ -211,11 +211,11 @@ std::optional<FingerprintOptions> read_fingerprint(const Written& at) {
         return options;
     }
     if (!at.scalar(wanted)) return std::nullopt;
-    if (at.node.text == "payload") {
+    if (at.node.text == whole) {
         options.of = FingerprintOptions::Of::payload;
     } else if (at.node.text != "none") {
         return at.refuse(" is not a fingerprint" +
-                         guess(at.node.written, {"none", "payload", "fields"}) + " Write " +
+                         guess(at.node.written, {"none", whole, "fields"}) + " Write " +
                          wanted + ".");
     }
     return options;

@@ -54,6 +54,20 @@ void check_field_paths(const std::vector<ColumnOptions>& columns, Format format,
     }
 }
 
+void check_fingerprint_fields(const TopicConfiguration& message, const std::string& option,
+                              const std::string& whole, const Section& at) {
+    const std::vector<std::string>& fields = message.key.fingerprint.fields;
+    if (fields.empty() || !at.known("format")) return;
+    if (message.format.format == Format::raw) {
+        at.error(option, "`format: raw` has no fields. Write `fingerprint: " + whole +
+                             "`, or another format.");
+        return;
+    }
+    for (const std::string& field : fields) {
+        check_field_path({FieldSource::Kind::field, field}, message.format.format, option, at);
+    }
+}
+
 namespace {
 
 FieldSource field_of(const std::string& path) { return {FieldSource::Kind::field, path}; }
@@ -164,15 +178,7 @@ void check_fingerprint(const TopicConfiguration& topic, const Section& at) {
                    "No other payload can come with this key, so nothing is ever a conflict. Remove "
                    "this, or take the key from the message.");
     }
-    if (fingerprint.of != Of::fields || !at.known("format")) return;
-    if (topic.format.format == Format::raw) {
-        at.error(option,
-                 "`format: raw` has no fields. Write `fingerprint: payload`, or another format.");
-        return;
-    }
-    for (const std::string& field : fingerprint.fields) {
-        check_field_path(field_of(field), topic.format.format, option, at);
-    }
+    check_fingerprint_fields(topic, option, "payload", at);
 }
 
 void check_hot_key(const HotKeyPolicy& hot_key, const LedgerOptions& ledger, const Section& at) {

@@ -62,6 +62,18 @@ std::string signature_words(const SignatureOptions& signature) {
            "; verified over the raw body before anything else";
 }
 
+std::string conflict_words(const RouteOptions& route) {
+    if (!route.fingerprint) return "none: any request under the same key is a repeat";
+    std::string fields;
+    for (const std::string& field : route.fingerprint_fields) {
+        fields += (fields.empty() ? "" : ", ") + field;
+    }
+    return "422: the same key with another path, query or " +
+           (fields.empty() ? "body"
+                           : "another value in the body at " + fields +
+                                 "; other fields and the way it is written may differ");
+}
+
 std::string wait_words(const RouteOptions& route) {
     if (route.wait.count() == 0) return "409 at once, with Retry-After";
     return "waits for the first one's answer, at most " + std::to_string(route.wait.count()) +
@@ -133,9 +145,7 @@ void add_claims(std::vector<ContractSentence>& lines, const RouteContract& contr
                      "the first one's answer, with `Idempotent-Replayed: true`; its final "
                      "failures too"});
     lines.push_back({"meanwhile", wait_words(route)});
-    lines.push_back({"conflict", route.fingerprint
-                                     ? "422: the same key with another path, query or body"
-                                     : "none: any request under the same key is a repeat"});
+    lines.push_back({"conflict", conflict_words(route)});
     lines.push_back({"remembered", duration_words(contract.retention) + ", ledger `" +
                                        contract.ledger +
                                        "`: retry within that, by hand too; later the key is new"});

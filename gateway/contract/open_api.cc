@@ -170,6 +170,9 @@ OrderedJson values_of_route(const RouteContract& contract) {
     values["tenant"] = tenant_values(route.tenant);
     if (std::holds_alternative<TopicTarget>(route.target)) return values;
     values["conflict"] = route.fingerprint;
+    if (!route.fingerprint_fields.empty()) {
+        values["fingerprint_fields"] = route.fingerprint_fields;
+    }
     values["wait_milliseconds"] = route.wait.count();
     values["ledger"] = contract.ledger;
     values["retention_seconds"] = contract.retention.count();

@@ -34,4 +34,9 @@ Digest request_fingerprint(const HttpRequest& request) {
     return digest_of({"onceward http fingerprint", request.method, request.target, request.body});
 }
 
+Digest request_fingerprint(const HttpRequest& request, const Digest& fields) {
+    return digest_of(
+        {"onceward http fields fingerprint", request.method, request.target, bytes_of(fields)});
+}
+
 }  // namespace onceward

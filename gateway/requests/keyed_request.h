@@ -109,6 +109,13 @@ Digest request_digest(const RouteOptions& route, std::string_view tenant, std::s
 // The digest of what a repeat must have in common with the first request: the target with its
 // query, and the raw body. The key's operation has only the pattern, so the path is part of this.
 Digest request_fingerprint(const HttpRequest& request);
+// The same with what FieldsDigest makes of the body in its place.
+Digest request_fingerprint(const HttpRequest& request, const Digest& fields);
+
+// The digest of the fields of a body that the route's fingerprint is made of, or why there is none.
+// The gateway knows no decoder: the composition root has one for each route. Thread-safe.
+using FieldsDigest =
+    std::function<std::variant<Digest, std::string>(std::size_t route, std::string_view body)>;
 
 // Where a request is on its way to a sink or an upstream, and what leads from one state to another.
 // docs/states.md has the meaning of each, and the diagram. Its client may have an answer already:

@@ -66,6 +66,21 @@ TEST_F(RouteOptionsTest, WithoutAFingerprintWhateverComesUnderAKeyIsARepeat) {
     EXPECT_EQ(rows(), "7|1");
 }
 
+TEST_F(RouteOptionsTest, AFingerprintOfFieldsTakesAnotherSpellingForARepeat) {
+    serve(route("/orders/{id}", "      fingerprint: {fields: [/amount, /note]}\n"));
+    EXPECT_FALSE(replayed(post("/orders/7", key, R"({"amount":1.50,"note":"a","at":1})")));
+    const RawResponse again =
+        post("/orders/7", key, R"({ "note": "\u0061", "at": 2, "amount": 15e-1 })");
+    EXPECT_EQ(again.status, 204);
+    EXPECT_TRUE(replayed(again));
+    EXPECT_EQ(post("/orders/7", key, R"({"amount":2,"note":"a"})").status, 422);
+    EXPECT_EQ(post("/orders/7", key, R"({"amount":1.50})").status, 422);
+    EXPECT_EQ(post("/orders/8", key, R"({"amount":1.50,"note":"a"})").status, 422);
+    EXPECT_EQ(post("/orders/7", key, R"({"amount":1.50,)").status, 400);
+    EXPECT_EQ(post("/orders/7", key, R"({"amount":1,"amount":1.50,"note":"a"})").status, 400);
+    EXPECT_EQ(rows(), "7|1.50");
+}
+
 TEST_F(RouteOptionsTest, WhereAKeyMayBeLeftOutEachRequestWithoutOneIsAnEffect) {
     serve(route("/orders/{id}", "      key: {use: optional}\n"));
     for (int i = 0; i < 2; ++i) {
