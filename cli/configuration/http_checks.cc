@@ -136,6 +136,13 @@ void check_tenant(const RouteConfiguration& route, const HttpConfiguration& http
 void check_key(const RouteOptions& route, const Section& at) {
     check_header(route.key.header, "key.header", at);
     const bool in_body = !route.key_field.empty();
+    const std::string& method = route.pattern.method;
+    if (route.key.use == KeyUse::required && (method == "GET" || method == "HEAD")) {
+        at.warning("key.use",
+                   "Clients, browsers and caches send " + method +
+                       " without a key, and each such request is refused with 400. Write `key: "
+                       "{use: forbidden}`, or another method if the request changes something.");
+    }
     at.check({
         {route.key.length_min > route.key.length_max, "key.length_min",
          "`length_min` is above `length_max`, so no key fits."},

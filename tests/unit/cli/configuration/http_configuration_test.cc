@@ -178,6 +178,22 @@ TEST(HttpConfiguration, AFingerprintOfFieldsHasThePathsOfTheRoutesFormat) {
     EXPECT_EQ(fault("request"), "");
 }
 
+TEST(HttpConfiguration, AKeyThatAGetMustHaveIsAWarning) {
+    const auto warning = [](const std::string& method, const std::string& key) {
+        const LoadResult found = load("http: {routes: [{method: " + method +
+                                      ", path: /orders, topic: t" + key + "}]}\n");
+        EXPECT_TRUE(found.usable());
+        return found.findings.empty() ? "" : found.findings[0].message;
+    };
+    for (const char* method : {"GET", "HEAD"}) {
+        EXPECT_THAT(warning(method, ""), HasSubstr(std::string(method) + " without a key"));
+        EXPECT_THAT(warning(method, ", key: {use: required}"), HasSubstr("use: forbidden"));
+        EXPECT_EQ(warning(method, ", key: {use: optional}"), "");
+        EXPECT_EQ(warning(method, ", key: {use: forbidden}"), "");
+    }
+    EXPECT_EQ(warning("POST", ""), "");
+}
+
 TEST(HttpConfiguration, WithoutRoutesThereMustBeTopics) {
     const LoadResult result = load("");
     ASSERT_EQ(result.findings.size(), 1U);
