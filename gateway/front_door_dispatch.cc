@@ -21,7 +21,8 @@ struct BulkAnswers {
 // The function that responds adds the key itself.
 HttpResponse response_to(KeyedOutcome outcome, const RouteOptions& options) {
     if (const auto* problem = std::get_if<Problem>(&outcome)) return to_response(*problem);
-    return answer_of(std::move(std::get<KeyedAnswer>(outcome)), options.key.header);
+    return answer_of(std::move(std::get<KeyedAnswer>(outcome)),
+                     {.key = options.key.header, .replay = options.replay_header});
 }
 
 }  // namespace

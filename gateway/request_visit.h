@@ -80,7 +80,7 @@ struct FrontDoor::Visit {
                  {{"route", name},
                   {"status", response.status},
                   {"milliseconds", milliseconds.count()},
-                  {"replayed", only_value(response.headers, "Idempotent-Replayed").has_value()}});
+                  {"replayed", response.replayed}});
     }
 };
 

@@ -133,6 +133,22 @@ void check_tenant(const RouteConfiguration& route, const HttpConfiguration& http
     }
 }
 
+void check_replay_header(const RouteConfiguration& route, const Section& at) {
+    if (!at.given("replay_header")) return;
+    const std::string& name = route.options.replay_header;
+    check_header(name, "replay_header", at);
+    const bool taken = is_never_stored(name) || same_header(name, route.options.key.header) ||
+                       same_header(name, "Date") || same_header(name, "Retry-After") ||
+                       same_header(name.substr(0, 8), "Content-");
+    at.check({
+        {taken, "replay_header",
+         "`" + name + "` has another meaning in an answer. Write a name of its own, such as "
+                      "`X-Replayed`."},
+        {route.bulk, "replay_header",
+         "In bulk each item says `replayed` in the body. Remove it, or write `body: item`."},
+    });
+}
+
 void check_key(const RouteOptions& route, const Section& at) {
     check_header(route.key.header, "key.header", at);
     const bool in_body = !route.key_field.empty();
@@ -191,6 +207,7 @@ void check_route(const RouteConfiguration& route, const HttpConfiguration& http,
                                         "client could choose its tenant or its key. Remove it.");
     }
     check_key(route.options, at);
+    check_replay_header(route, at);
     check_status_path(route.options, at);
     check_tenant(route, http, at);
     check_signature(route, at);
@@ -292,7 +309,8 @@ void check_target(const Configuration& configuration, std::size_t place, const S
         return;
     }
     at.refuse(
-        {"ledger", "format", "protobuf", "body", "wait", "fingerprint", "results", "also_publish"},
+        {"ledger", "format", "protobuf", "body", "wait", "fingerprint", "results", "also_publish",
+         "replay_header"},
         "On a route to a topic the topic's consumer decides this. Remove it, or write `sink:` in "
         "place of `topic:`.");
 }

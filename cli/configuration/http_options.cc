@@ -114,6 +114,11 @@ const std::vector<OptionSpec> http_entries = {
      "To a sink or an upstream: how long a repeat waits while the first request still runs, before "
      "it is answered with 409 and Retry-After.",
      "Each that waits holds its connection."},
+    {"http.routes[].replay_header", "Idempotent-Replayed",
+     into([](To& to) { return &to.route->options.replay_header; }),
+     "To a sink or an upstream: the header that says, with `true`, that an answer is an earlier "
+     "request's. A stored answer never brings one of that name.",
+     "The [clients](clients.md) read the default only."},
     {"http.routes[].status_path", "", into([](To& to) { return &to.route->options.status_path; }),
      "To a sink or an upstream: a path where GET returns what became of a key: `in-flight`, "
      "`completed` with its answer's status, for an upstream also `outcome-unknown`; 410 if the "

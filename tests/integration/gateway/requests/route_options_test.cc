@@ -81,6 +81,14 @@ TEST_F(RouteOptionsTest, AFingerprintOfFieldsTakesAnotherSpellingForARepeat) {
     EXPECT_EQ(rows(), "7|1.50");
 }
 
+TEST_F(RouteOptionsTest, TheReplayHeaderHasTheNameOfTheConfiguration) {
+    serve(route("/orders/{id}", "      replay_header: X-Again\n"));
+    EXPECT_FALSE(post("/orders/7", key, R"({"amount":1})").headers.contains("x-again"));
+    const RawResponse again = post("/orders/7", key, R"({"amount":1})");
+    EXPECT_EQ(again.headers.at("x-again"), "true");
+    EXPECT_FALSE(replayed(again));
+}
+
 TEST_F(RouteOptionsTest, WhereAKeyMayBeLeftOutEachRequestWithoutOneIsAnEffect) {
     serve(route("/orders/{id}", "      key: {use: optional}\n"));
     for (int i = 0; i < 2; ++i) {

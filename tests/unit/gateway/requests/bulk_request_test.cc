@@ -67,7 +67,7 @@ TEST(Bulk, TheAnswersComeInTheItemsOrder) {
           {.status = 201,
            .headers = {{"Content-Type", "application/json"}},
            .body = R"({"n":1.10})"}},
-         {"b", {.status = 200, .headers = {{"Idempotent-Replayed", "true"}}, .body = "text \"x\""}},
+         {"b", {.status = 200, .body = "text \"x\"", .replayed = true}},
          {"", {.status = 400}}});
     EXPECT_EQ(response.status, 207);
     EXPECT_EQ(response.body,
