@@ -51,6 +51,7 @@ KeyedRoutes::KeyedRoutes(const Configuration& configuration, ServerUpkeep& upkee
         options.intake = [message = message, intake = intake_options(configuration, message)] {
             return intake_of(message, intake);
         };
+        options.cache_bytes = message.answers.cache_bytes;
         options.log_windows = upkeep.log_windows();
         options.timed_out = [count = &timed_out_[message.name]] { ++*count; };
         sinks_.emplace(place, std::make_unique<SinkBatcher>(std::move(options)));

@@ -219,7 +219,7 @@ const std::vector<OptionSpec> http_entries = {
 constexpr std::string_view shared_with_topics[] = {
     "topics[].format",         "topics[].protobuf.",         "topics[].sink.",
     "topics[].ledger.",        "topics[].results.max_bytes", "topics[].also_publish.",
-    "topics[].results.headers"};
+    "topics[].results.headers", "topics[].results.cache"};
 
 void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec>& options) {
     for (OptionSpec spec : of_topics) {
@@ -240,6 +240,11 @@ void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec
                 "This is the most that headers and body of one may take; above that both are "
                 "dropped, in the first answer and in the replays, with the header "
                 "`onceward-body-dropped`.";
+        } else if (spec.path == "http.routes[].results.cache") {
+            spec.meaning =
+                "To a sink: most bytes of answers that a process remembers, so that what is "
+                "repeated often is not read each time. One is used only after the ledger has said "
+                "that the key is a repeat; erased, forgotten and expired answers are never sent.";
         }
         options.push_back(std::move(spec));
     }

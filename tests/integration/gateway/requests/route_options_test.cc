@@ -89,6 +89,43 @@ TEST_F(RouteOptionsTest, TheReplayHeaderHasTheNameOfTheConfiguration) {
     EXPECT_FALSE(replayed(again));
 }
 
+// The test takes the row away in a way that no product's code does, so it shows where an answer came
+// from.
+TEST_F(RouteOptionsTest, AnAnswerIsRememberedAndWithoutACacheItIsReadEachTime) {
+    serve(route("/remembered/{id}", "") +
+          route("/read/{id}", "      results: {cache: 0B}\n      ledger: {name: read}\n"));
+    for (const char* path : {"/remembered/7", "/read/7"}) {
+        EXPECT_EQ(post(path, key, R"({"amount":1})").status, 204);
+    }
+    schema_.database().execute("DELETE FROM results_1_1");
+    schema_.database().execute("DELETE FROM results_2_1");
+    EXPECT_TRUE(replayed(post("/remembered/7", key, R"({"amount":1})")));
+    EXPECT_EQ(post("/read/7", key, R"({"amount":1})").status, 410);
+}
+
+// Forgotten by an operator, a key is carried out again, by whichever process comes first. What this
+// one remembers is another execution's answer then.
+TEST_F(RouteOptionsTest, ARememberedAnswerIsNotSentOnceItsKeyWasForgotten) {
+    serve(route("/orders/{id}", ""));
+    EXPECT_EQ(post("/orders/7", key, R"({"amount":1})").status, 204);
+    EXPECT_TRUE(replayed(post("/orders/7", key, R"({"amount":1})")));
+    const Digest digest = digest_of({"POST /orders/{id}", "", "header:Idempotency-Key", "k"});
+    Database& database = schema_.database();
+    database.execute("SELECT * FROM evict_claims(1, ARRAY[$1]::uuid[], 'a test')",
+                     {uuid_text(digest)});
+    // As another process does it, with another answer.
+    database.execute("INSERT INTO claims_1_1 (digest, fingerprint, record_offset, partition, source) "
+                     "VALUES ($1, NULL, 1, 0, 1)",
+                     {uuid_text(digest)});
+    database.execute("INSERT INTO results_1_1 (digest, tenant, kind, status, headers, body) VALUES "
+                     "($1, '', 'done', 201, '[]', 'another')",
+                     {uuid_text(digest)});
+    const RawResponse again = post("/orders/7", key, R"({"amount":1})");
+    EXPECT_TRUE(replayed(again));
+    EXPECT_EQ(again.status, 201);
+    EXPECT_EQ(again.body, "another");
+}
+
 TEST_F(RouteOptionsTest, WhereAKeyMayBeLeftOutEachRequestWithoutOneIsAnEffect) {
     serve(route("/orders/{id}", "      key: {use: optional}\n"));
     for (int i = 0; i < 2; ++i) {
