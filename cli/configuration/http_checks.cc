@@ -88,6 +88,29 @@ void check_tokens(const HttpConfiguration& http, const Section& at) {
 }
 
 // From here on `at` is the route.
+void check_standard_webhooks(const RouteConfiguration& route, const Section& at) {
+    const auto good = [](const Secret& secret) {
+        return secret.empty() || standard_webhooks_key(secret.reveal()).has_value();
+    };
+    const std::string wanted =
+        "A secret of this scheme is base64 of 24 to 64 bytes, `whsec_` before it or not. Write it "
+        "as the provider shows it.";
+    at.check({
+        {at.known("signature.secret") && !good(route.secret), "signature.secret", wanted},
+        {at.known("signature.previous_secret") && !good(route.previous_secret),
+         "signature.previous_secret", wanted},
+    });
+    const RouteOptions& options = route.options;
+    const bool by_id = options.key_field.empty() && !route.bulk &&
+                       options.key.use != KeyUse::forbidden &&
+                       !same_header(options.key.header, signed_id_header(*options.signature));
+    if (!by_id) return;
+    at.warning("signature.scheme",
+               "The header `" + options.key.header +
+                   "` is not signed, and `webhook-id` is, which stays over the provider's tries. "
+                   "Write `key: {header: webhook-id}`.");
+}
+
 void check_signature(const RouteConfiguration& route, const Section& at) {
     const Section here = at.at("signature");
     if (!route.options.signature) {
@@ -99,6 +122,9 @@ void check_signature(const RouteConfiguration& route, const Section& at) {
         here.error("scheme",
                    "A signature is verified with a secret. Write `signature.secret`, such as "
                    "`${file:webhook.secret}`.");
+    }
+    if (route.options.signature->scheme == SignatureOptions::Scheme::standard_webhooks) {
+        check_standard_webhooks(route, at);
     }
     if (route.options.signature->scheme != SignatureOptions::Scheme::hmac) {
         here.refuse({"header", "time_header"},

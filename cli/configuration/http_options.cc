@@ -179,11 +179,14 @@ const std::vector<OptionSpec> http_entries = {
      "Whether a bearer token is needed."},
     {"http.routes[].signature.scheme", "",
      into([](To& to) { return &to.route->options.signature.emplace().scheme; },
-          {"stripe", "github", "hmac"}),
+          {"stripe", "github", "hmac", "standard_webhooks"}),
      "A signature over the raw body, verified before anything else: `stripe` (`Stripe-Signature`), "
-     "`github` (`X-Hub-Signature-256`), or `hmac`, HMAC-SHA256 in hex in a header of its own."},
+     "`github` (`X-Hub-Signature-256`), `hmac`, HMAC-SHA256 in hex in a header of its own, or "
+     "`standard_webhooks` (`webhook-signature`), which signs `webhook-id` and `webhook-timestamp` "
+     "too: its key is `key: {header: webhook-id}`."},
     {"http.routes[].signature.secret", "", into([](To& to) { return &to.route->secret; }),
-     "What it is signed with. Never printed."},
+     "What it is signed with; of `standard_webhooks` as the provider shows it, `whsec_...`. Never "
+     "printed."},
     {"http.routes[].signature.previous_secret", "",
      into([](To& to) { return &to.route->previous_secret; }),
      "A second secret that is accepted too, while the secret is being changed."},

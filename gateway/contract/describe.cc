@@ -57,8 +57,10 @@ std::string scope_words(const RouteOptions& route) {
 
 std::string signature_words(const SignatureOptions& signature) {
     const std::string& time = signed_time_header(signature);
+    const std::string id(signed_id_header(signature));
     return "yes, in the header " + std::string(signature_header(signature)) +
            (time.empty() ? "" : ", its time in " + time) +
+           (id.empty() ? "" : ", with the id in " + id) +
            "; verified over the raw body before anything else";
 }
 

@@ -88,6 +88,16 @@ std::string signature(const Secret& secret, std::chrono::seconds since_1970,
     return "t=" + time + ",v1=" + hmac_sha256(secret.reveal(), text);
 }
 
+std::vector<std::pair<std::string, std::string>> standard_webhooks_headers(
+    const Secret& secret, const std::string& id, std::chrono::seconds since_1970,
+    std::string_view body) {
+    const std::string time = std::to_string(since_1970.count());
+    const std::string key = standard_webhooks_key(secret.reveal()).value();
+    return {{"webhook-id", id},
+            {"webhook-timestamp", time},
+            {"webhook-signature", "v1," + standard_webhooks_signature(key, id, time, body)}};
+}
+
 EffectOutcome::Kind meaning_of(int status, std::span<const int> retry_on) {
     using Kind = EffectOutcome::Kind;
     if (status >= 200 && status < 300) return Kind::done;
