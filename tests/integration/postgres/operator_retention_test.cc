@@ -113,7 +113,7 @@ TEST_F(RetentionByHand, OneStepLetsGoOfWhatHasExpired) {
     EXPECT_EQ(database().number("SELECT count(*) FROM generations"), 1);
 }
 
-// Of once() and of the inbox: no topic names them, and a service may have no configuration at all.
+// No topic names those of once() and of the inbox, and a service may have no configuration at all.
 TEST_F(RetentionByHand, OneStepIsAlsoOfTheLedgersOfServices) {
     Connection worker(schema_.worker());
     const OnceLedger calls(worker, {.ledger = "calls"});
