@@ -76,11 +76,10 @@ struct FrontDoor::Visit {
                       std::chrono::steady_clock::duration took) const {
         const std::string name = route == nullptr ? "" : operation_of(route->pattern());
         const std::chrono::duration<double, std::milli> milliseconds = took;
-        log_info("http.request",
-                 {{"route", name},
-                  {"status", response.status},
-                  {"milliseconds", milliseconds.count()},
-                  {"replayed", response.replayed}});
+        log_info("http.request", {{"route", name},
+                                  {"status", response.status},
+                                  {"milliseconds", milliseconds.count()},
+                                  {"replayed", response.replayed}});
     }
 };
 

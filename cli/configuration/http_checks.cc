@@ -168,8 +168,9 @@ void check_replay_header(const RouteConfiguration& route, const Section& at) {
                        same_header(name.substr(0, 8), "Content-");
     at.check({
         {taken, "replay_header",
-         "`" + name + "` has another meaning in an answer. Write a name of its own, such as "
-                      "`X-Replayed`."},
+         "`" + name +
+             "` has another meaning in an answer. Write a name of its own, such as "
+             "`X-Replayed`."},
         {route.bulk, "replay_header",
          "In bulk each item says `replayed` in the body. Remove it, or write `body: item`."},
     });

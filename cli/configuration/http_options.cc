@@ -220,8 +220,8 @@ const std::vector<OptionSpec> http_entries = {
 
 // To a sink a request is a message, with the options that a topic's messages have.
 constexpr std::string_view shared_with_topics[] = {
-    "topics[].format",         "topics[].protobuf.",         "topics[].sink.",
-    "topics[].ledger.",        "topics[].results.max_bytes", "topics[].also_publish.",
+    "topics[].format",          "topics[].protobuf.",         "topics[].sink.",
+    "topics[].ledger.",         "topics[].results.max_bytes", "topics[].also_publish.",
     "topics[].results.headers", "topics[].results.cache"};
 
 void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec>& options) {

@@ -37,7 +37,7 @@ Where a column, a key or a tenant comes from.
 | `order.id` or `{field: order.id}` | Protobuf: a dotted path |
 | `{header: NAME}` | a header; the last one where it is repeated |
 | `{metadata: NAME}` | `topic`, `partition`, `offset`, `timestamp`, `record_key`, `payload` (raw) |
-| `{key: NAME}` | of the idempotency key: its `text`, its `digest` (a UUID, as `explain` and the claims have it), or `downstream`, the key for another system, which calls by webhooks, upstreams and the inbox send |
+| `{key: NAME}` | of the idempotency key: `text`, `digest` (a UUID), `downstream` (also a UUID) |
 | `{constant: TEXT}` | always this text |
 
 A column's mapping may add `required: true`: a message without the value is rejected; else the

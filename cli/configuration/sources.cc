@@ -215,8 +215,8 @@ std::optional<FingerprintOptions> read_fingerprint(const Written& at, const std:
         options.of = FingerprintOptions::Of::payload;
     } else if (at.node.text != "none") {
         return at.refuse(" is not a fingerprint" +
-                         guess(at.node.written, {"none", whole, "fields"}) + " Write " +
-                         wanted + ".");
+                         guess(at.node.written, {"none", whole, "fields"}) + " Write " + wanted +
+                         ".");
     }
     return options;
 }

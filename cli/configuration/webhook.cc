@@ -69,12 +69,15 @@ const std::vector<OptionSpec> webhook_options = {
      "Most bytes of an answer's body that are read. If it is longer, only the status counts and "
      "the body is not kept, whatever `results` says."},
     {"topics[].sink.webhook.sign.secret", "", into([](To& to) { return &to.webhook.sign_secret; }),
-     "Each call is signed with it; of `standard_webhooks` in its form, `whsec_` and base64 of 24 to "
+     "Each call is signed with it; of `standard_webhooks` in its form, `whsec_` and base64 of 24 "
+     "to "
      "64 bytes."},
     {"topics[].sink.webhook.sign.scheme", "onceward",
      into([](To& to) { return &to.webhook.sign_scheme; }, {"onceward", "standard_webhooks"}),
-     "`onceward`: HMAC-SHA256 over the time in seconds, a dot and the body, as `t=SECONDS,v1=HEX` in "
-     "`sign.header`. `standard_webhooks` (standardwebhooks.com): the headers `webhook-id`, which is "
+     "`onceward`: HMAC-SHA256 over the time in seconds, a dot and the body, as `t=SECONDS,v1=HEX` "
+     "in "
+     "`sign.header`. `standard_webhooks` (standardwebhooks.com): the headers `webhook-id`, which "
+     "is "
      "the downstream key, `webhook-timestamp` and `webhook-signature`."},
     {"topics[].sink.webhook.sign.header", "Onceward-Signature",
      into([](To& to) { return &to.webhook.sign_header; }),

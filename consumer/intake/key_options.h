@@ -86,8 +86,8 @@ std::string kind_of(const KeySource& source);
 std::string cloudevents_key(std::string_view source, std::string_view id);
 std::string coordinates_key(std::string_view log, Partition partition, Offset offset);
 // A JSON array of texts in canonical form (RFC 8785): `["acme","17"]`. Other programs can write the
-// same. DANGER: parts that are only joined are not a key: `a-b` with `c` and `a` with `b-c` would be
-// one.
+// same. DANGER: parts that are only joined are not a key: `a-b` with `c` and `a` with `b-c` would
+// be one.
 std::string composed_key(std::span<const std::string_view> parts);
 
 // The lexical side of keys: from a value to the key's bytes, and what makes them invalid. Pure

@@ -166,8 +166,8 @@ void MessageBuilder::take(Record record, const MessageKey* key, Chunk& chunk) {
         message.key_text = key->text;
     }
     // A tombstone's fate hangs on the topic's policy, and costs nothing to decide.
-    message.deferred = state.key_values == 0 && state.fields_fingerprint.empty() &&
-                       extract && message.record.payload &&
+    message.deferred = state.key_values == 0 && state.fields_fingerprint.empty() && extract &&
+                       message.record.payload &&
                        duplicates_expected_.load(std::memory_order_relaxed);
     if (!message.deferred && !state.decode(message, arena)) {
         if (message.rejection && extract) state.keys.note_key(message, arena);

@@ -19,8 +19,8 @@ struct SignatureOptions {
     // github: `X-Hub-Signature-256: sha256=HEX` over the body.
     // hmac: a header of your own with the signature in hex, a `sha256=` before it or not, over the
     // body, or over `TIME.BODY` where a header has the time.
-    // standard_webhooks (standardwebhooks.com): `webhook-signature: v1,BASE64 ...` over `ID.TIME.BODY`,
-    // with the headers `webhook-id` and `webhook-timestamp`.
+    // standard_webhooks (standardwebhooks.com): `webhook-signature: v1,BASE64 ...` over
+    // `ID.TIME.BODY`, with the headers `webhook-id` and `webhook-timestamp`.
     enum class Scheme : std::uint8_t {
         stripe,
         github,

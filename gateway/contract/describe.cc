@@ -143,9 +143,8 @@ void add_claims(std::vector<ContractSentence>& lines, const RouteContract& contr
                          "in the transaction that writes, together with the answer: all three or "
                          "none"});
     }
-    lines.push_back({"repeat",
-                     "the first one's answer, with `" + route.replay_header +
-                         ": true`; its final failures too"});
+    lines.push_back({"repeat", "the first one's answer, with `" + route.replay_header +
+                                   ": true`; its final failures too"});
     lines.push_back({"meanwhile", wait_words(route)});
     lines.push_back({"conflict", conflict_words(route)});
     lines.push_back({"remembered", duration_words(contract.retention) + ", ledger `" +

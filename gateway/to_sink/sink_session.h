@@ -36,8 +36,8 @@ struct SinkBatcherOptions : KeyedRouteOptions {
     // A request that is not carried out by then is answered with 503. Claims are kept longer by as
     // much.
     std::chrono::milliseconds longest_request{30'000};
-    // Most bytes of answers that are remembered for repeats, so that they are not read each time. They
-    // are used after the claims said `duplicate`, and only while the database has them.
+    // Most bytes of answers that are remembered for repeats, so that they are not read each time.
+    // They are used after the claims said `duplicate`, and only while the database has them.
     std::size_t cache_bytes = 4 * 1024 * 1024;
     // Most requests in a transaction; more holds more locks. Fewer where they are slow.
     std::size_t batch = 500;

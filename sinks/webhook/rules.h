@@ -27,8 +27,8 @@ std::string key_header_value(const Digest& digest);
 // `t=<seconds>,v1=<hex>`: HMAC-SHA256 over `<seconds>.<body>`.
 std::string signature(const Secret& secret, std::chrono::seconds since_1970, std::string_view body);
 
-// `webhook-id`, `webhook-timestamp` and `webhook-signature`. REQUIRES: the secret is one of Standard
-// Webhooks.
+// `webhook-id`, `webhook-timestamp` and `webhook-signature`. REQUIRES: the secret is one of
+// Standard Webhooks.
 std::vector<std::pair<std::string, std::string>> standard_webhooks_headers(
     const Secret& secret, const std::string& id, std::chrono::seconds since_1970,
     std::string_view body);

@@ -30,9 +30,10 @@ TEST_F(InboxTest, TheDigestIsTheOneOfTheProduct) {
 
 // The unit tests have the same text as the key of a message.
 TEST_F(InboxTest, SqlWritesTheKeyOfSeveralFieldsAsTopicsDo) {
-    EXPECT_EQ(database().execute("SELECT '[' || to_json($1::text) || ',' || to_json($2::text) || ']'",
-                                 {"a\"b\\c/d", "J\xc3\xb6rg\x01\n\x7f"})[0][0],
-              "[\"a\\\"b\\\\c/d\",\"J\xc3\xb6rg\\u0001\\n\x7f\"]");
+    EXPECT_EQ(
+        database().execute("SELECT '[' || to_json($1::text) || ',' || to_json($2::text) || ']'",
+                           {"a\"b\\c/d", "J\xc3\xb6rg\x01\n\x7f"})[0][0],
+        "[\"a\\\"b\\\\c/d\",\"J\xc3\xb6rg\\u0001\\n\x7f\"]");
 }
 
 TEST_F(InboxTest, AKeyIsFreshOnceAndItsResultIsReplayed) {

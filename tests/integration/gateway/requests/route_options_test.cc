@@ -89,8 +89,8 @@ TEST_F(RouteOptionsTest, TheReplayHeaderHasTheNameOfTheConfiguration) {
     EXPECT_FALSE(replayed(again));
 }
 
-// The test takes the row away in a way that no product's code does, so it shows where an answer came
-// from.
+// The test takes the row away in a way that no product's code does, so it shows where an answer
+// came from.
 TEST_F(RouteOptionsTest, AnAnswerIsRememberedAndWithoutACacheItIsReadEachTime) {
     serve(route("/remembered/{id}", "") +
           route("/read/{id}", "      results: {cache: 0B}\n      ledger: {name: read}\n"));
@@ -114,12 +114,14 @@ TEST_F(RouteOptionsTest, ARememberedAnswerIsNotSentOnceItsKeyWasForgotten) {
     database.execute("SELECT * FROM evict_claims(1, ARRAY[$1]::uuid[], 'a test')",
                      {uuid_text(digest)});
     // As another process does it, with another answer.
-    database.execute("INSERT INTO claims_1_1 (digest, fingerprint, record_offset, partition, source) "
-                     "VALUES ($1, NULL, 1, 0, 1)",
-                     {uuid_text(digest)});
-    database.execute("INSERT INTO results_1_1 (digest, tenant, kind, status, headers, body) VALUES "
-                     "($1, '', 'done', 201, '[]', 'another')",
-                     {uuid_text(digest)});
+    database.execute(
+        "INSERT INTO claims_1_1 (digest, fingerprint, record_offset, partition, source) "
+        "VALUES ($1, NULL, 1, 0, 1)",
+        {uuid_text(digest)});
+    database.execute(
+        "INSERT INTO results_1_1 (digest, tenant, kind, status, headers, body) VALUES "
+        "($1, '', 'done', 201, '[]', 'another')",
+        {uuid_text(digest)});
     const RawResponse again = post("/orders/7", key, R"({"amount":1})");
     EXPECT_TRUE(replayed(again));
     EXPECT_EQ(again.status, 201);
@@ -169,10 +171,11 @@ TEST_F(RouteOptionsTest, WhatIsRefusedBeforeItRunsIsNotStoredUnderItsKey) {
 TEST_F(RouteOptionsTest, AColumnHasTheKeyItsDigestAndTheDownstreamKey) {
     const std::string table =
         schema_.user_table("keyed", "id text, digest uuid, downstream uuid, note text");
-    serve("    - method: POST\n      path: /keyed\n      key: {use: optional}\n      sink: {table: " +
-          table +
-          ", columns: {id: {key: text}, digest: {key: digest}, downstream: {key: downstream}, "
-          "note: /note}}\n");
+    serve(
+        "    - method: POST\n      path: /keyed\n      key: {use: optional}\n      sink: {table: " +
+        table +
+        ", columns: {id: {key: text}, digest: {key: digest}, downstream: {key: downstream}, "
+        "note: /note}}\n");
     EXPECT_EQ(post("/keyed", key, R"({"note":"with"})").status, 204);
     EXPECT_EQ(post("/keyed", "", R"({"note":"without"})").status, 204);
     Database& database = schema_.database();

@@ -173,8 +173,7 @@ TEST(HttpConfiguration, AFingerprintOfFieldsHasThePathsOfTheRoutesFormat) {
     EXPECT_THAT(fault("{fields: [id]}"), HasSubstr("Write `/id`."));
     EXPECT_THAT(fault("{fields: [/id]}\n      format: raw"),
                 HasSubstr("Write `fingerprint: request`"));
-    EXPECT_THAT(fault("payload"),
-                HasSubstr("Write `none`, `request` or `{fields: [PATH, ...]}`."));
+    EXPECT_THAT(fault("payload"), HasSubstr("Write `none`, `request` or `{fields: [PATH, ...]}`."));
     EXPECT_EQ(fault("request"), "");
 }
 

@@ -39,8 +39,8 @@ TEST(KeyScope, ReadsAComposedKeyHoweverItsJsonIsWritten) {
     };
     EXPECT_EQ(read(R"(["acme","17"])"), R"(["acme","17"])");
     EXPECT_EQ(read("[ \"ac\\u006de\" ,\n\"17\" ]"), R"(["acme","17"])");
-    for (const char* other :
-         {"acme", R"(["acme"])", R"(["acme","17","x"])", R"(["acme",17])", R"({"a":"b","c":"d"})"}) {
+    for (const char* other : {"acme", R"(["acme"])", R"(["acme","17","x"])", R"(["acme",17])",
+                              R"({"a":"b","c":"d"})"}) {
         EXPECT_EQ(read(other), std::nullopt) << other;
     }
 }

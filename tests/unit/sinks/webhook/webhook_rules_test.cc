@@ -97,10 +97,9 @@ TEST(Rules, TheKeyThatGoesAlongIsAUuidOfVersion5AndTellsNothing) {
 
 // The example of standardwebhooks.com.
 TEST(Rules, TheHeadersOfStandardWebhooksAreThoseOfTheStandard) {
-    const auto headers =
-        standard_webhooks_headers("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-                                  "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330s,
-                                  R"({"test": 2432232314})");
+    const auto headers = standard_webhooks_headers("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                                                   "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330s,
+                                                   R"({"test": 2432232314})");
     const std::vector<std::pair<std::string, std::string>> wanted{
         {"webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek"},
         {"webhook-timestamp", "1614265330"},
