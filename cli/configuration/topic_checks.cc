@@ -138,9 +138,10 @@ void check_key(const TopicConfiguration& topic, const Section& at) {
         }
         if (source.kind == KeySource::Kind::fields &&
             topic.key.charset == KeyOptions::Charset::uuid) {
-            at.error(option,
-                     "A key of several fields is a JSON array and never a UUID. Remove `charset: "
-                     "uuid`, or name one field.");
+            at.error(
+                "key.charset",
+                "A key of several fields is a JSON array and never a UUID. Remove this, or name "
+                "one field.");
         }
         if (source.kind == KeySource::Kind::payload_sha256) {
             at.warning(sources ? option : "key.preset",

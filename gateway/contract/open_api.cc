@@ -178,7 +178,6 @@ OrderedJson values_of_route(const RouteContract& contract) {
     if (!route.fingerprint_fields.empty()) {
         values["fingerprint_fields"] = route.fingerprint_fields;
     }
-    if (!takes_bulk(route)) values["replay_header"] = route.replay_header;
     values["wait_milliseconds"] = route.wait.count();
     values["ledger"] = contract.ledger;
     values["retention_seconds"] = contract.retention.count();
