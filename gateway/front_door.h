@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "gateway/checks/key_set_cache.h"
@@ -24,6 +25,7 @@ class FrontDoor {
         TopicWriter* topics = nullptr;
         RequestTarget* keyed = nullptr;  // of the routes to sinks and to upstreams
         KeySetCache* keys = nullptr;
+        FieldsDigest fields = {};  // of routes with fingerprint_fields
     };
     // REQUIRES: the options were checked (cli/configuration/).
     FrontDoor(GatewayOptions options, Parts parts);
@@ -59,6 +61,9 @@ class FrontDoor {
     void submit(const VisitPointer& visit);
     void to_sink_in_bulk(const VisitPointer& visit);
     void to_status(const VisitPointer& visit);
+    // A request on its way to a sink or an upstream; a problem if its body has no fingerprint.
+    std::variant<KeyedRequest, Problem> keyed(const Visit& visit, const std::string& key,
+                                              HttpRequest request) const;
 
     GatewayOptions options_;
     Parts parts_;

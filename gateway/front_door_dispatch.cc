@@ -18,27 +18,11 @@ struct BulkAnswers {
     std::size_t open ONCEWARD_GUARDED_BY(mutex);
 };
 
-// A request on its way to a sink or an upstream.
-template <class Visit>
-KeyedRequest keyed(const Visit& visit, const std::string& key,
-                   const std::optional<MintedAt>& minted_at, HttpRequest request) {
-    const RouteOptions& options = visit.options();
-    KeyedRequest made;
-    made.route = visit.route->place;
-    made.tenant = visit.tenant;
-    made.digest = key.empty() ? random_digest() : request_digest(options, visit.tenant, key);
-    made.key = key;
-    if (!key.empty() && options.fingerprint) made.fingerprint = request_fingerprint(request);
-    made.minted_at = minted_at;
-    if (minted_at) made.fingerprint = stamped(made.fingerprint, *minted_at);
-    made.request = std::move(request);
-    return made;
-}
-
 // The function that responds adds the key itself.
 HttpResponse response_to(KeyedOutcome outcome, const RouteOptions& options) {
     if (const auto* problem = std::get_if<Problem>(&outcome)) return to_response(*problem);
-    return answer_of(std::move(std::get<KeyedAnswer>(outcome)), options.key.header);
+    return answer_of(std::move(std::get<KeyedAnswer>(outcome)),
+                     {.key = options.key.header, .replay = options.replay_header});
 }
 
 }  // namespace
@@ -80,10 +64,41 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
     });
 }
 
+std::variant<KeyedRequest, Problem> FrontDoor::keyed(const Visit& visit, const std::string& key,
+                                                     HttpRequest request) const {
+    const RouteOptions& options = visit.options();
+    KeyedRequest made;
+    made.route = visit.route->place;
+    made.tenant = visit.tenant;
+    made.digest = key.empty() ? random_digest() : request_digest(options, visit.tenant, key);
+    made.key = key;
+    if (!key.empty() && options.fingerprint && !options.fingerprint_fields.empty()) {
+        const auto fields = parts_.fields(made.route, request.body);
+        if (const auto* why = std::get_if<std::string>(&fields)) {
+            // Before the key is claimed: a corrected request passes under the same key.
+            return Problem{.kind = ProblemKind::malformed_request,
+                           .detail = "The body cannot be compared with a repeat's: " + *why + "."};
+        }
+        made.fingerprint = request_fingerprint(request, std::get<Digest>(fields));
+    } else if (!key.empty() && options.fingerprint) {
+        made.fingerprint = request_fingerprint(request);
+    }
+    if (const MintedSource& minted = options.minted_at;
+        !key.empty() && minted.kind != MintedSource::Kind::none) {
+        made.minted_at = minted_at_of(minted, key, request.headers, request.body);
+        if (!made.minted_at) return problem_of(minted);
+        made.fingerprint = stamped(made.fingerprint, *made.minted_at);
+    }
+    made.request = std::move(request);
+    return made;
+}
+
 void FrontDoor::submit(const VisitPointer& visit) {
     std::vector<KeyedRequest> requests;
     const std::string key = visit->key ? visit->key->text : "";
-    requests.push_back(keyed(*visit, key, visit->minted_at, std::move(visit->request)));
+    auto made = keyed(*visit, key, std::move(visit->request));
+    if (const auto* problem = std::get_if<Problem>(&made)) return visit->refuse(*problem);
+    requests.push_back(std::move(std::get<KeyedRequest>(made)));
     requests.front().parameters = visit->parameters;
     parts_.keyed->submit(std::move(requests), [visit](std::size_t, KeyedOutcome outcome) {
         visit->respond(response_to(std::move(outcome), visit->options()));
@@ -117,9 +132,6 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
             return Problem{.kind = problem_of(*item.fault),
                            .detail = describe(*item.fault, options.key, {KeyPlace::Kind::item})};
         }
-        const MintedSource& minted = options.minted_at;
-        const bool asks_time = !item.key.empty() && minted.kind != MintedSource::Kind::none;
-        if (asks_time && !minted_at_of(minted, item.key, {}, item.body)) return problem_of(minted);
         std::optional<std::chrono::seconds> wait;
         if (!item.key.empty()) wait = key_too_often(*visit->route, visit->tenant, item.key);
         // The first one has the token that was taken for the request.
@@ -136,12 +148,16 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
             known[i].response = to_response(*problem);
             continue;
         }
-        const auto minted_at = minted_at_of(options.minted_at, item.key, {}, item.body);
         HttpRequest request{.method = visit->request.method,
                             .target = visit->request.target,
                             .headers = {},
                             .body = std::move(item.body)};
-        requests.push_back(keyed(*visit, item.key, minted_at, std::move(request)));
+        auto made = keyed(*visit, item.key, std::move(request));
+        if (const auto* problem = std::get_if<Problem>(&made)) {
+            known[i].response = to_response(*problem);
+            continue;
+        }
+        requests.push_back(std::move(std::get<KeyedRequest>(made)));
         // DANGER: one head for all of them. A copy for each, and a request would take a thousand
         // times the memory that it came in.
         requests.back().request.target.clear();

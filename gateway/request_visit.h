@@ -45,7 +45,6 @@ struct FrontDoor::Visit {
     std::map<std::string, std::string> claims;
     std::string tenant;
     std::optional<RequestKey> key;
-    std::optional<MintedAt> minted_at;
 
     const RouteOptions& options() const { return route->options; }
     void refuse(const Problem& problem) { respond(to_response(problem)); }
@@ -77,11 +76,10 @@ struct FrontDoor::Visit {
                       std::chrono::steady_clock::duration took) const {
         const std::string name = route == nullptr ? "" : operation_of(route->pattern());
         const std::chrono::duration<double, std::milli> milliseconds = took;
-        log_info("http.request",
-                 {{"route", name},
-                  {"status", response.status},
-                  {"milliseconds", milliseconds.count()},
-                  {"replayed", only_value(response.headers, "Idempotent-Replayed").has_value()}});
+        log_info("http.request", {{"route", name},
+                                  {"status", response.status},
+                                  {"milliseconds", milliseconds.count()},
+                                  {"replayed", response.replayed}});
     }
 };
 

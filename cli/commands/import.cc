@@ -127,6 +127,9 @@ std::function<ImportedKey(const std::string&)> reader_of(const ImportArguments& 
                                                          const std::string& kind) {
     return [&arguments, &target, kind](const std::string& key) -> ImportedKey {
         const std::optional<std::string> read = key_as_read(target.scope, kind, key);
+        if (!read && target.scope.composed.contains(kind)) {
+            return {std::nullopt, "it is not a JSON array of the key's parts, each a text"};
+        }
         if (!read) return {std::nullopt, "its quotes are not those of an RFC 8941 string"};
         const std::string text =
             kind == "cloudevents" ? cloudevents_key(arguments.cloudevents_source, *read) : *read;

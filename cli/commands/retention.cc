@@ -3,6 +3,7 @@
 
 #include "dedup/retention/retention.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <optional>
@@ -191,15 +192,26 @@ nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& o
             {"waits_for_hours", report.waits_for_hours}};
 }
 
+// Those of the configuration, and those of services, which no configuration has.
+std::vector<LedgerOptions> ledgers_to_step(const OperatorSetup& setup, Connection& connection) {
+    std::vector<LedgerOptions> ledgers;
+    if (setup.configuration) ledgers = ledgers_on(*setup.configuration, setup.database);
+    for (LedgerOptions& service : service_ledgers(connection)) {
+        const auto known = std::ranges::find(ledgers, service.name, &LedgerOptions::name);
+        if (known == ledgers.end()) ledgers.push_back(std::move(service));
+    }
+    usage_error_if(!setup.configuration && ledgers.empty(),
+                   "the configuration says when a generation is full: give it with -c");
+    return ledgers;
+}
+
 int run_once(const RetentionArguments& arguments) {
     const std::vector<OperatorSetup> setups = operator_setups(arguments, "retention");
-    usage_error_if(!setups.empty() && !setups.front().configuration,
-                   "the configuration says when a generation is full: give it with -c");
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
         std::optional<Connection> connection(writing_session(setup));
         int worst = exit_ok;
-        for (LedgerOptions& ledger : ledgers_on(*setup.configuration, setup.database)) {
+        for (LedgerOptions& ledger : ledgers_to_step(setup, *connection)) {
             if (!arguments.ledger.empty() && ledger.name != arguments.ledger) continue;
             if (arguments.any_hour) ledger.purge_hours.reset();
             try {
@@ -234,7 +246,9 @@ int run_once(const RetentionArguments& arguments) {
                   << (report["busy"] == true ? "; a lock was not available in time, try again" : "")
                   << '\n';
     }
-    if (all.empty()) std::cout << "the configuration has no such ledger\n";
+    if (all.empty()) {
+        std::cout << "neither the configuration nor a service has such a ledger here\n";
+    }
     return code == exit_ok && all.empty() ? exit_not_found : code;
 }
 
@@ -253,7 +267,8 @@ void add_retention(CLI::App& program, Commands& commands) {
     command->add_option("--ledger", arguments->ledger, "Only this ledger");
     command->add_flag("--run-once", arguments->run_once,
                       "Rotate, drop what has expired, and seal at most one generation of each "
-                      "ledger, which the workers do every ten seconds");
+                      "ledger of the configuration, of once() and of the inbox, which the workers "
+                      "do every ten seconds for theirs");
     command->add_flag("--any-hour", arguments->any_hour,
                       "With --run-once: also outside of the ledgers' purge_hours");
     add_json_flag(*command, *arguments);

@@ -11,8 +11,9 @@ SinkIntake intake_of(const TopicConfiguration& message, const MessageBuilderOpti
     SinkIntake made;
     made.sink = make_sink(message);
     const auto intake = std::make_shared<MessageBuilder>(options, *made.sink);
-    intake->disable_keys();
-    made.take = [intake](Record record, Chunk& chunk) { intake->take(std::move(record), chunk); };
+    made.take = [intake](Record record, const MessageKey& key, Chunk& chunk) {
+        intake->take(std::move(record), key, chunk);
+    };
     return made;
 }
 
@@ -50,9 +51,17 @@ KeyedRoutes::KeyedRoutes(const Configuration& configuration, ServerUpkeep& upkee
         options.intake = [message = message, intake = intake_options(configuration, message)] {
             return intake_of(message, intake);
         };
+        options.cache_bytes = message.answers.cache_bytes;
         options.log_windows = upkeep.log_windows();
         options.timed_out = [count = &timed_out_[message.name]] { ++*count; };
         sinks_.emplace(place, std::make_unique<SinkBatcher>(std::move(options)));
+    }
+    for (const auto* routes : {&configuration.route_sinks, &configuration.route_upstreams}) {
+        for (const auto& [place, message] : *routes) {
+            const std::vector<std::string>& fields = message.key.fingerprint.fields;
+            if (fields.empty()) continue;
+            fingerprints_.emplace(place, std::make_unique<BodyFingerprint>(message.format, fields));
+        }
     }
     for (const auto& [place, message] : configuration.route_upstreams) {
         UpstreamRequestOptions options{options_of(configuration, place, message, upkeep, observer)};

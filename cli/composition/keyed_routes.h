@@ -1,8 +1,9 @@
 #pragma once
 // The routes of a process that keep keys: those to sinks, a batcher for each, and those to
 // upstreams, with what carries their requests on. What still waits at the end gets a 503.
-// Thread-safe as a RequestTarget; made and ended by one thread. Throws FormatError, at the first
-// request of a route to a sink, where its format cannot be set up.
+// Thread-safe as a RequestTarget; made and ended by one thread. Throws FormatError where
+// a format cannot be set up: at the first request of a route to a sink, or at once if its
+// fingerprint needs the format.
 
 #include <atomic>
 #include <map>
@@ -10,6 +11,7 @@
 
 #include "cli/composition/server_upkeep.h"
 #include "cli/configuration/configuration.h"
+#include "consumer/intake/body_fingerprint.h"
 #include "dedup/base/step_observer.h"
 #include "gateway/to_sink/sink_batcher.h"
 #include "gateway/to_upstream/upstream_requests.h"
@@ -28,6 +30,10 @@ class KeyedRoutes final : public RequestTarget {
     void submit(std::vector<KeyedRequest> requests, Then then) override;
     void look(std::size_t route, const Digest& key,
               std::function<void(StatusOutcome)> then) override;
+    // See FieldsDigest. REQUIRES: the route's fingerprint is of fields.
+    std::variant<Digest, std::string> fields(std::size_t route, std::string_view body) const {
+        return fingerprints_.at(route)->of(body);
+    }
     // REQUIRES: the status has a front door.
     void complete(ProcessStatus& status) const;
 
@@ -35,9 +41,10 @@ class KeyedRoutes final : public RequestTarget {
     RequestTarget& at(std::size_t route) const;
 
     std::map<std::string, std::atomic<std::int64_t>> timed_out_;  // batches, by their route's name
-    // Both by the route's place.
+    // All by the route's place.
     std::map<std::size_t, std::unique_ptr<SinkBatcher>> sinks_;
     std::map<std::size_t, std::unique_ptr<UpstreamRequests>> upstreams_;
+    std::map<std::size_t, std::unique_ptr<BodyFingerprint>> fingerprints_;
 };
 
 }  // namespace onceward

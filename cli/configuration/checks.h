@@ -103,6 +103,9 @@ void check_field_path(const FieldSource& source, Format format, const std::strin
                       const Section& at);
 void check_field_paths(const std::vector<ColumnOptions>& columns, Format format,
                        const std::string& option, const Section& at);
+// The paths of a fingerprint of fields; `option` is where they are written.
+void check_fingerprint_fields(const TopicConfiguration& message, const std::string& option,
+                              const std::string& whole, const Section& at);
 // What is kept of results or of a route's answers.
 void check_kept_headers(const ResultLimits& limits, const Section& at);
 

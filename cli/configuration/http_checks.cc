@@ -88,6 +88,29 @@ void check_tokens(const HttpConfiguration& http, const Section& at) {
 }
 
 // From here on `at` is the route.
+void check_standard_webhooks(const RouteConfiguration& route, const Section& at) {
+    const auto good = [](const Secret& secret) {
+        return secret.empty() || standard_webhooks_key(secret.reveal()).has_value();
+    };
+    const std::string wanted =
+        "A secret of this scheme is base64 of 24 to 64 bytes, `whsec_` before it or not. Write it "
+        "as the provider shows it.";
+    at.check({
+        {at.known("signature.secret") && !good(route.secret), "signature.secret", wanted},
+        {at.known("signature.previous_secret") && !good(route.previous_secret),
+         "signature.previous_secret", wanted},
+    });
+    const RouteOptions& options = route.options;
+    const bool by_id = options.key_field.empty() && !route.bulk &&
+                       options.key.use != KeyUse::forbidden &&
+                       !same_header(options.key.header, signed_id_header(*options.signature));
+    if (!by_id) return;
+    at.warning("signature.scheme",
+               "The header `" + options.key.header +
+                   "` is not signed, and `webhook-id` is, which stays over the provider's tries. "
+                   "Write `key: {header: webhook-id}`.");
+}
+
 void check_signature(const RouteConfiguration& route, const Section& at) {
     const Section here = at.at("signature");
     if (!route.options.signature) {
@@ -99,6 +122,9 @@ void check_signature(const RouteConfiguration& route, const Section& at) {
         here.error("scheme",
                    "A signature is verified with a secret. Write `signature.secret`, such as "
                    "`${file:webhook.secret}`.");
+    }
+    if (route.options.signature->scheme == SignatureOptions::Scheme::standard_webhooks) {
+        check_standard_webhooks(route, at);
     }
     if (route.options.signature->scheme != SignatureOptions::Scheme::hmac) {
         here.refuse({"header", "time_header"},
@@ -150,10 +176,34 @@ void check_minted(const RouteOptions& route, const Section& at) {
     if (kind == Kind::header) check_header(route.minted_at.name, option, at);
 }
 
+void check_replay_header(const RouteConfiguration& route, const Section& at) {
+    if (!at.given("replay_header")) return;
+    const std::string& name = route.options.replay_header;
+    check_header(name, "replay_header", at);
+    const bool taken = is_never_stored(name) || same_header(name, route.options.key.header) ||
+                       same_header(name, "Date") || same_header(name, "Retry-After") ||
+                       same_header(name.substr(0, 8), "Content-");
+    at.check({
+        {taken, "replay_header",
+         "`" + name +
+             "` has another meaning in an answer. Write a name of its own, such as "
+             "`X-Replayed`."},
+        {route.bulk, "replay_header",
+         "In bulk each item says `replayed` in the body. Remove it, or write `body: item`."},
+    });
+}
+
 void check_key(const RouteOptions& route, const Section& at) {
     check_header(route.key.header, "key.header", at);
     check_minted(route, at);
     const bool in_body = !route.key_field.empty();
+    const std::string& method = route.pattern.method;
+    if (route.key.use == KeyUse::required && (method == "GET" || method == "HEAD")) {
+        at.warning("key.use",
+                   "Clients, browsers and caches send " + method +
+                       " without a key, and each such request is refused with 400. Write `key: "
+                       "{use: forbidden}`, or another method if the request changes something.");
+    }
     at.check({
         {route.key.length_min > route.key.length_max, "key.length_min",
          "`length_min` is above `length_max`, so no key fits."},
@@ -202,6 +252,7 @@ void check_route(const RouteConfiguration& route, const HttpConfiguration& http,
                                         "client could choose its tenant or its key. Remove it.");
     }
     check_key(route.options, at);
+    check_replay_header(route, at);
     check_status_path(route.options, at);
     check_tenant(route, http, at);
     check_signature(route, at);
@@ -285,6 +336,11 @@ void check_ambiguity(const HttpConfiguration& http, Report& report) {
 void check_target(const Configuration& configuration, std::size_t place, const Section& at) {
     const RouteConfiguration& route = configuration.http.routes[place];
     const bool to_topic = !route.topic.topic.empty();
+    for (const auto* routes : {&configuration.route_sinks, &configuration.route_upstreams}) {
+        const auto message = routes->find(place);
+        if (message == routes->end()) continue;
+        check_fingerprint_fields(message->second, "fingerprint", "request", at);
+    }
     if (const auto to = configuration.route_upstreams.find(place);
         to != configuration.route_upstreams.end()) {
         check_upstream_route(route, configuration.ledgers.at(to->second.ledger),
@@ -305,7 +361,8 @@ void check_target(const Configuration& configuration, std::size_t place, const S
         return;
     }
     at.refuse(
-        {"ledger", "format", "protobuf", "body", "wait", "fingerprint", "results", "also_publish"},
+        {"ledger", "format", "protobuf", "body", "wait", "fingerprint", "results", "also_publish",
+         "replay_header"},
         "On a route to a topic the topic's consumer decides this. Remove it, or write `sink:` in "
         "place of `topic:`.");
 }

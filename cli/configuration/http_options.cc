@@ -114,6 +114,11 @@ const std::vector<OptionSpec> http_entries = {
      "To a sink or an upstream: how long a repeat waits while the first request still runs, before "
      "it is answered with 409 and Retry-After.",
      "Each that waits holds its connection."},
+    {"http.routes[].replay_header", "Idempotent-Replayed",
+     into([](To& to) { return &to.route->options.replay_header; }),
+     "To a sink or an upstream: the header that says, with `true`, that an answer is an earlier "
+     "request's. A stored answer never brings one of that name.",
+     "The [clients](clients.md) read the default only."},
     {"http.routes[].status_path", "", into([](To& to) { return &to.route->options.status_path; }),
      "To a sink or an upstream: a path where GET returns what became of a key: `in-flight`, "
      "`completed` with its answer's status, for an upstream also `outcome-unknown`; 410 if the "
@@ -121,14 +126,21 @@ const std::vector<OptionSpec> http_entries = {
      "tenant."},
     {"http.routes[].fingerprint",
      "request",
-     {OptionType::choice,
+     {OptionType::fingerprint,
       [](To& to, const In& value) {
-          to.route->options.fingerprint = std::get<Choice>(value).index == 0;
+          const auto& fingerprint = std::get<FingerprintOptions>(value);
+          to.topic->key.fingerprint = fingerprint;
+          to.route->options.fingerprint = fingerprint.of != FingerprintOptions::Of::none;
+          to.route->options.fingerprint_fields = fingerprint.fields;
       },
-      {"request", "none"}},
+      {"request"}},
      "To a sink or an upstream: what has to be the same in a repeat. `request`: path, query and "
-     "raw body; a difference is a conflict (422). `none`: any request under the same key is a "
-     "repeat."},
+     "raw body, byte by byte; a difference is a conflict (422). `{fields: [...]}`: path, query and "
+     "these fields of the body (paths, as for a column) in canonical form (RFC 8785), so that the "
+     "order of members, white space and other fields do not count; a body that is not of the "
+     "route's format gets 400. `none`: any request under the same key is a repeat.",
+     "With `fields` each body is read, a repeat's too. If you change the fingerprint, each repeat "
+     "of a claimed key is a conflict: write `none` for one retention in between."},
     {"http.routes[].key.use", "required",
      into([](To& to) { return &to.route->options.key.use; }, {"required", "optional", "forbidden"}),
      "Whether a request must have a key. `forbidden` refuses a request that has one, because "
@@ -173,11 +185,14 @@ const std::vector<OptionSpec> http_entries = {
      "Whether a bearer token is needed."},
     {"http.routes[].signature.scheme", "",
      into([](To& to) { return &to.route->options.signature.emplace().scheme; },
-          {"stripe", "github", "hmac"}),
+          {"stripe", "github", "hmac", "standard_webhooks"}),
      "A signature over the raw body, verified before anything else: `stripe` (`Stripe-Signature`), "
-     "`github` (`X-Hub-Signature-256`), or `hmac`, HMAC-SHA256 in hex in a header of its own."},
+     "`github` (`X-Hub-Signature-256`), `hmac`, HMAC-SHA256 in hex in a header of its own, or "
+     "`standard_webhooks` (`webhook-signature`), which signs `webhook-id` and `webhook-timestamp` "
+     "too: its key is `key: {header: webhook-id}`."},
     {"http.routes[].signature.secret", "", into([](To& to) { return &to.route->secret; }),
-     "What it is signed with. Never printed."},
+     "What it is signed with; of `standard_webhooks` as the provider shows it, `whsec_...`. Never "
+     "printed."},
     {"http.routes[].signature.previous_secret", "",
      into([](To& to) { return &to.route->previous_secret; }),
      "A second secret that is accepted too, while the secret is being changed."},
@@ -211,9 +226,9 @@ const std::vector<OptionSpec> http_entries = {
 
 // To a sink a request is a message, with the options that a topic's messages have.
 constexpr std::string_view shared_with_topics[] = {
-    "topics[].format",         "topics[].protobuf.",         "topics[].sink.",
-    "topics[].ledger.",        "topics[].results.max_bytes", "topics[].also_publish.",
-    "topics[].results.headers"};
+    "topics[].format",          "topics[].protobuf.",         "topics[].sink.",
+    "topics[].ledger.",         "topics[].results.max_bytes", "topics[].also_publish.",
+    "topics[].results.headers", "topics[].results.cache"};
 
 void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec>& options) {
     for (OptionSpec spec : of_topics) {
@@ -234,6 +249,11 @@ void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec
                 "This is the most that headers and body of one may take; above that both are "
                 "dropped, in the first answer and in the replays, with the header "
                 "`onceward-body-dropped`.";
+        } else if (spec.path == "http.routes[].results.cache") {
+            spec.meaning =
+                "To a sink: most bytes of answers that a process remembers, so that what is "
+                "repeated often is not read each time. One is used only after the ledger has said "
+                "that the key is a repeat; erased, forgotten and expired answers are never sent.";
         }
         options.push_back(std::move(spec));
     }

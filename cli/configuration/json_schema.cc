@@ -23,11 +23,12 @@ Json source(bool with_required) {
         {"header", {{"type", "string"}, {"minLength", 1}}},
         {"metadata",
          {{"enum", {"topic", "partition", "offset", "timestamp", "record_key", "payload"}}}},
+        {"key", {{"enum", {"text", "digest", "downstream"}}}},
         {"constant", any_text()},
     };
     if (with_required) properties["required"] = {{"type", "boolean"}};
     Json one_of = Json::array();
-    for (const char* kind : {"field", "header", "metadata", "constant"}) {
+    for (const char* kind : {"field", "header", "metadata", "key", "constant"}) {
         one_of.push_back({{"required", Json::array({kind})}});
     }
     const Json object = {{"type", "object"},
@@ -42,6 +43,7 @@ Json key_source() {
                   {"properties",
                    {{"header", {{"type", "string"}, {"minLength", 1}}},
                     {"field", {{"type", "string"}}},
+                    {"fields", {{"type", "array"}, {"items", any_text()}, {"minItems", 2}}},
                     {"record_key", {{"type", {"boolean", "string"}}}},
                     {"strip_quotes", {{"type", "boolean"}}},
                     {"kind", {{"type", "string"}, {"minLength", 1}}}}},
@@ -50,14 +52,14 @@ Json key_source() {
              {{{"enum", {"record_key", "cloudevents", "payload_sha256", "coordinates"}}}, named}}};
 }
 
-Json fingerprint() {
+Json fingerprint(const std::string& whole) {
     const Json fields = {{"type", "array"}, {"items", any_text()}, {"minItems", 1}};
     const Json object = {{"type", "object"},
                          {"properties", {{"fields", fields}}},
                          {"required", Json::array({"fields"})},
                          {"additionalProperties", false}};
     return {{"anyOf",
-             {{{"enum", {"none", "payload"}}},
+             {{{"enum", {"none", whole}}},
               {{"type", "string"}, {"pattern", variable_pattern}},
               object}}};
 }
@@ -108,7 +110,7 @@ Json value_schema(const OptionSpec& spec) {
         case OptionType::key_sources:
             return {{"type", "array"}, {"items", key_source()}, {"minItems", 1}};
         case OptionType::source: return source(false);
-        case OptionType::fingerprint: return fingerprint();
+        case OptionType::fingerprint: return fingerprint(whole_of(spec));
         case OptionType::minted: return minted();
         case OptionType::columns:
             return {

@@ -17,7 +17,9 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "`kafka-coordinates` only finds what Kafka itself delivers twice; with `body-sha256` two "
      "equal orders are one."},
     {"topics[].key.sources", "", into([](To& to) { return &to.topic->key.sources; }),
-     "Where the key may be; the first one that the message has is used."},
+     "Where the key may be; the first one that the message has is used. `{fields: [PATH, PATH]}` "
+     "makes one key of several fields: the JSON array of their texts, `[\"acme\",\"17\"]`; a "
+     "message without one of them has no key."},
     {"topics[].key.operation", "<group>/<topic>",
      into([](To& to) { return &to.topic->key.operation; }),
      "The operation that the key belongs to. Topics that carry the same commands name the same "

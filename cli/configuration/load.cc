@@ -53,6 +53,7 @@ std::vector<std::string> wanted_paths(const TopicConfiguration& topic) {
         // A preset's JSON pointer is not looked for in other formats.
         if (source.only_json && topic.format.format != Format::json) continue;
         if (source.kind == KeySource::Kind::field) paths.push_back(source.name);
+        std::ranges::copy(source.names, std::back_inserter(paths));
     }
     std::vector<FieldSource> sources;
     if (topic.key.minted_at.kind == MintedSource::Kind::field) {

@@ -30,7 +30,7 @@ enum class OptionType : std::uint8_t {
     key_sources,  // a list of key sources
     source,       // one field source
     columns,      // column name to field source
-    fingerprint,  // none | payload | {fields: [...]}
+    fingerprint,  // none | payload or what else is the choice | {fields: [...]}
     minted,       // none | uuid7 | ce_time | {header: ...} | {field: ...}
     headers,      // HTTP's, name to value; values are never printed
 };
@@ -101,5 +101,10 @@ struct OptionSpec {
     // Whether there is a value to bind when the file has none.
     bool has_default() const { return !default_text.empty() && default_text.front() != '<'; }
 };
+
+// What stands for the whole in a fingerprint: `payload`, unless it has a choice.
+inline std::string whole_of(const OptionSpec& spec) {
+    return spec.bind.choices.empty() ? "payload" : std::string(spec.bind.choices.front());
+}
 
 }  // namespace onceward

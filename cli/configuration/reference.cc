@@ -37,13 +37,15 @@ Where a column, a key or a tenant comes from.
 | `order.id` or `{field: order.id}` | Protobuf: a dotted path |
 | `{header: NAME}` | a header; the last one where it is repeated |
 | `{metadata: NAME}` | `topic`, `partition`, `offset`, `timestamp`, `record_key`, `payload` (raw) |
+| `{key: NAME}` | of the idempotency key: `text`, `digest` (a UUID), `downstream` (also a UUID) |
 | `{constant: TEXT}` | always this text |
 
 A column's mapping may add `required: true`: a message without the value is rejected; else the
 column is NULL.
 
-An entry of `key.sources` is one of `{header: NAME}`, `{field: PATH}`, `record_key`, `cloudevents`
-(source and id), `coordinates` (topic, partition, offset) or `payload_sha256`. With
+An entry of `key.sources` is one of `{header: NAME}`, `{field: PATH}`, `{fields: [PATH, PATH]}`
+(one key of several fields), `record_key`, `cloudevents` (source and id), `coordinates` (topic,
+partition, offset) or `payload_sha256`. With
 `strip_quotes: true` a header that begins with a quote is read as a string of RFC 8941, as an HTTP
 request's key is: its parameters are ignored, and what is no such string is an invalid key. A key
 found in a header is another key than the same text in the record's key; two sources with the same
@@ -73,7 +75,8 @@ std::string type_text(const OptionSpec& spec) {
         case OptionType::key_sources: return "list of key sources";
         case OptionType::source: return "source";
         case OptionType::columns: return "mapping from column to source";
-        case OptionType::fingerprint: return "`none`, `payload` or `{fields: [PATH, ...]}`";
+        case OptionType::fingerprint:
+            return "`none`, `" + whole_of(spec) + "` or `{fields: [PATH, ...]}`";
         case OptionType::minted:
             return "`none`, `uuid7`, `ce_time`, `{header: NAME}` or `{field: PATH}`";
         case OptionType::choice: break;

@@ -6,11 +6,11 @@ namespace onceward {
 namespace {
 
 constexpr const char* source_help =
-    "a path in the payload, or one of `{field: ...}`, `{header: ...}`, `{metadata: ...}`, "
-    "`{constant: ...}`";
+    "a path in the payload, or one of `{field: ...}`, `{header: ...}`, `{metadata: ...}`, `{key: "
+    "...}`, `{constant: ...}`";
 constexpr const char* key_source_help =
-    "`record_key`, `cloudevents`, `payload_sha256`, `coordinates`, `{header: NAME}` or "
-    "`{field: PATH}`";
+    "`record_key`, `cloudevents`, `payload_sha256`, `coordinates`, `{header: NAME}`, `{field: "
+    "PATH}` or `{fields: [PATH, PATH]}`";
 
 const std::vector<std::string> plain_names = {"record_key", "cloudevents", "payload_sha256",
                                               "coordinates"};
@@ -21,6 +21,8 @@ constexpr KeySource::Kind plain_kinds[] = {
 
 const std::vector<std::string> metadata_names = {"topic",     "partition",  "offset",
                                                  "timestamp", "record_key", "payload"};
+
+const std::vector<std::string> key_parts = {"text", "digest", "downstream"};
 
 // Whether all members of a mapping are known and `read` takes each; reports those that are not
 // known.
@@ -60,10 +62,20 @@ std::optional<FieldSource> read_metadata(const Written& at) {
                      one_of(metadata_names) + ".");
 }
 
+std::optional<FieldSource> read_key_part(const Written& at) {
+    const std::string& name = at.node.text;
+    if (std::ranges::find(key_parts, name) != key_parts.end()) {
+        return FieldSource{FieldSource::Kind::key, name};
+    }
+    return at.refuse(" is not a part of the key" + guess(at.node.written, key_parts) + " Write " +
+                     one_of(key_parts) + ".");
+}
+
 // One member of a source's mapping; nullopt if it does not fit.
 std::optional<FieldSource> read_kind(const std::string& kind, const Written& at) {
     if (!at.scalar("a text")) return std::nullopt;
     if (kind == "metadata") return read_metadata(at);
+    if (kind == "key") return read_key_part(at);
     if (kind == "header") return FieldSource{FieldSource::Kind::header, at.node.text};
     if (kind == "constant") return FieldSource{FieldSource::Kind::constant, at.node.text};
     return FieldSource{FieldSource::Kind::field, at.node.text};
@@ -80,7 +92,7 @@ std::optional<ColumnOptions> read_any_source(const Written& at, bool with_requir
     if (at.node.kind != Node::Kind::mapping) {
         return at.refuse(" is not a source. Write " + std::string(source_help) + ".");
     }
-    std::vector<std::string> known = {"field", "header", "metadata", "constant"};
+    std::vector<std::string> known = {"field", "header", "metadata", "key", "constant"};
     if (with_required) known.emplace_back("required");
     int kinds = 0;
     const auto read = [&](const std::string& name, const Written& item) {
@@ -93,16 +105,29 @@ std::optional<ColumnOptions> read_any_source(const Written& at, bool with_requir
     if (!read_members(at, known, read)) return std::nullopt;
     if (kinds == 1) return result;
     return at.error(std::string(kinds == 0 ? "The source is missing" : "There are two sources") +
-                    ". Write exactly one of `field`, `header`, `metadata`, `constant`.");
+                    ". Write exactly one of `field`, `header`, `metadata`, `key`, `constant`.");
+}
+
+bool read_parts(const Written& at, KeySource& source) {
+    auto paths = read_texts(at);
+    if (!paths) return false;
+    if (paths->size() < 2) {
+        at.error("A key of one field is `{field: PATH}`. Write that, or several fields.");
+        return false;
+    }
+    source.kind = KeySource::Kind::fields;
+    source.names = std::move(*paths);
+    return true;
 }
 
 std::optional<KeySource> read_named_key_source(const Written& at) {
-    const std::vector<std::string> known = {"header", "field", "record_key", "strip_quotes",
-                                            "kind"};
+    const std::vector<std::string> known = {"header",     "field",        "fields",
+                                            "record_key", "strip_quotes", "kind"};
     KeySource source;
     int kinds = 0;
     const auto read = [&](const std::string& name, const Written& item) {
         if (name == "strip_quotes") return read_flag(item, source.strip_quotes);
+        if (name == "fields") return ++kinds, read_parts(item, source);
         if (!item.scalar("a text")) return false;
         if (item.node.text.empty()) {
             item.error("`" + name + "` is empty. Write its name.");
@@ -171,8 +196,8 @@ std::optional<std::vector<ColumnOptions>> read_columns(const Written& at) {
     });
 }
 
-std::optional<FingerprintOptions> read_fingerprint(const Written& at) {
-    const std::string wanted = "`none`, `payload` or `{fields: [PATH, ...]}`";
+std::optional<FingerprintOptions> read_fingerprint(const Written& at, const std::string& whole) {
+    const std::string wanted = "`none`, `" + whole + "` or `{fields: [PATH, ...]}`";
     FingerprintOptions options;
     if (at.node.kind == Node::Kind::mapping) {
         const Node* const fields = at.node.items.size() == 1 ? at.node.find("fields") : nullptr;
@@ -186,12 +211,12 @@ std::optional<FingerprintOptions> read_fingerprint(const Written& at) {
         return options;
     }
     if (!at.scalar(wanted)) return std::nullopt;
-    if (at.node.text == "payload") {
+    if (at.node.text == whole) {
         options.of = FingerprintOptions::Of::payload;
     } else if (at.node.text != "none") {
         return at.refuse(" is not a fingerprint" +
-                         guess(at.node.written, {"none", "payload", "fields"}) + " Write " +
-                         wanted + ".");
+                         guess(at.node.written, {"none", whole, "fields"}) + " Write " + wanted +
+                         ".");
     }
     return options;
 }

@@ -54,6 +54,20 @@ void check_field_paths(const std::vector<ColumnOptions>& columns, Format format,
     }
 }
 
+void check_fingerprint_fields(const TopicConfiguration& message, const std::string& option,
+                              const std::string& whole, const Section& at) {
+    const std::vector<std::string>& fields = message.key.fingerprint.fields;
+    if (fields.empty() || !at.known("format")) return;
+    if (message.format.format == Format::raw) {
+        at.error(option, "`format: raw` has no fields. Write `fingerprint: " + whole +
+                             "`, or another format.");
+        return;
+    }
+    for (const std::string& field : fields) {
+        check_field_path({FieldSource::Kind::field, field}, message.format.format, option, at);
+    }
+}
+
 namespace {
 
 FieldSource field_of(const std::string& path) { return {FieldSource::Kind::field, path}; }
@@ -119,6 +133,16 @@ void check_key(const TopicConfiguration& topic, const Section& at) {
         if (source.kind == KeySource::Kind::field && sources) {
             check_field_path(field_of(source.name), topic.format.format, option, at);
         }
+        for (const std::string& name : source.names) {
+            check_field_path(field_of(name), topic.format.format, option, at);
+        }
+        if (source.kind == KeySource::Kind::fields &&
+            topic.key.charset == KeyOptions::Charset::uuid) {
+            at.error(
+                "key.charset",
+                "A key of several fields is a JSON array and never a UUID. Remove this, or name "
+                "one field.");
+        }
         if (source.kind == KeySource::Kind::payload_sha256) {
             at.warning(sources ? option : "key.preset",
                        "With the payload's hash two equal orders are one. Let producers send a "
@@ -126,6 +150,11 @@ void check_key(const TopicConfiguration& topic, const Section& at) {
         }
     }
     if (topic.key.tenant) {
+        if (topic.key.tenant->kind == FieldSource::Kind::key) {
+            at.error("key.tenant",
+                     "The tenant is a part of the key and cannot come from it. Name a field or a "
+                     "header.");
+        }
         check_field_path(*topic.key.tenant, topic.format.format, "key.tenant", at);
     }
 }
@@ -139,9 +168,8 @@ void check_minted(const TopicConfiguration& topic, const LedgerOptions& ledger,
     const bool derives =
         key.on_missing == KeyPolicy::derive || key.on_invalid == KeyPolicy::derive;
     const auto no_uuid = [](const KeySource& source) {
-        return source.kind == KeySource::Kind::coordinates ||
-               source.kind == KeySource::Kind::payload_sha256 ||
-               source.kind == KeySource::Kind::cloudevents;
+        return source.kind != KeySource::Kind::header && source.kind != KeySource::Kind::field &&
+               source.kind != KeySource::Kind::record_key;
     };
     at.check({
         {ledger.store == StoreKind::log, "key.minted_at",
@@ -179,15 +207,7 @@ void check_fingerprint(const TopicConfiguration& topic, const Section& at) {
                    "No other payload can come with this key, so nothing is ever a conflict. Remove "
                    "this, or take the key from the message.");
     }
-    if (fingerprint.of != Of::fields || !at.known("format")) return;
-    if (topic.format.format == Format::raw) {
-        at.error(option,
-                 "`format: raw` has no fields. Write `fingerprint: payload`, or another format.");
-        return;
-    }
-    for (const std::string& field : fingerprint.fields) {
-        check_field_path(field_of(field), topic.format.format, option, at);
-    }
+    check_fingerprint_fields(topic, option, "payload", at);
 }
 
 void check_hot_key(const HotKeyPolicy& hot_key, const LedgerOptions& ledger, const Section& at) {

@@ -125,6 +125,9 @@ void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& 
     at.refuse({"topic", "sink", "forward_headers", "body", "format", "protobuf", "also_publish"},
               "A route has one target, and an upstream takes the request as it is. Keep this or "
               "the `upstream`.");
+    at.refuse({"results.cache"},
+              "A repeat of a request to an upstream reads its answer each time, together with the "
+              "state of the key. Remove it.");
     check_call_address(
         {.url = upstream.url,
          .allow_private = upstream.allow_private,

@@ -218,7 +218,7 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Written& at)
         case OptionType::key_sources: return read_key_sources(at);
         case OptionType::source: return read_source(at);
         case OptionType::columns: return read_columns(at);
-        case OptionType::fingerprint: return read_fingerprint(at);
+        case OptionType::fingerprint: return read_fingerprint(at, whole_of(spec));
         case OptionType::minted: return read_minted(at);
     }
     return std::nullopt;

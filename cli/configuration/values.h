@@ -53,7 +53,8 @@ std::string limit_text(const OptionSpec& spec, std::int64_t limit);
 std::optional<FieldSource> read_source(const Written& at);
 std::optional<std::vector<ColumnOptions>> read_columns(const Written& at);
 std::optional<std::vector<KeySource>> read_key_sources(const Written& at);
-std::optional<FingerprintOptions> read_fingerprint(const Written& at);
+// `whole`: what stands for the whole payload or request.
+std::optional<FingerprintOptions> read_fingerprint(const Written& at, const std::string& whole);
 std::optional<MintedSource> read_minted(const Written& at);
 std::optional<std::vector<std::string>> read_texts(const Written& at);
 

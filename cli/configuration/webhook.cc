@@ -69,8 +69,16 @@ const std::vector<OptionSpec> webhook_options = {
      "Most bytes of an answer's body that are read. If it is longer, only the status counts and "
      "the body is not kept, whatever `results` says."},
     {"topics[].sink.webhook.sign.secret", "", into([](To& to) { return &to.webhook.sign_secret; }),
-     "Each call is signed: HMAC-SHA256 with this key over the time in seconds, a dot and the body, "
-     "as `t=SECONDS,v1=HEX`."},
+     "Each call is signed with it; of `standard_webhooks` in its form, `whsec_` and base64 of 24 "
+     "to "
+     "64 bytes."},
+    {"topics[].sink.webhook.sign.scheme", "onceward",
+     into([](To& to) { return &to.webhook.sign_scheme; }, {"onceward", "standard_webhooks"}),
+     "`onceward`: HMAC-SHA256 over the time in seconds, a dot and the body, as `t=SECONDS,v1=HEX` "
+     "in "
+     "`sign.header`. `standard_webhooks` (standardwebhooks.com): the headers `webhook-id`, which "
+     "is "
+     "the downstream key, `webhook-timestamp` and `webhook-signature`."},
     {"topics[].sink.webhook.sign.header", "Onceward-Signature",
      into([](To& to) { return &to.webhook.sign_header; }),
      "The header that the signature goes in."},
@@ -96,7 +104,20 @@ void check_headers(const WebhookOptions& webhook, const Section& at) {
         names.push_back(name);
     };
     check(webhook.key_header, "key_header");
-    if (!webhook.sign_secret.empty()) {
+    const bool standard = webhook.sign_scheme == WebhookOptions::SignScheme::standard_webhooks;
+    if (!webhook.sign_secret.empty() && standard) {
+        for (const char* name : {"webhook-id", "webhook-timestamp", "webhook-signature"}) {
+            check(name, "sign.scheme");
+        }
+        at.check({
+            {at.given("sign.header"), "sign.header",
+             "This scheme has headers of its own. Remove it, or write `scheme: onceward`."},
+            {at.known("sign.secret") && !standard_webhooks_key(webhook.sign_secret.reveal()),
+             "sign.secret",
+             "A secret of this scheme is base64 of 24 to 64 bytes, `whsec_` before it. Write one "
+             "that `openssl rand -base64 32` has made."},
+        });
+    } else if (!webhook.sign_secret.empty()) {
         check(webhook.sign_header, "sign.header");
     } else if (at.given("sign")) {
         at.error("sign.secret", "Without a secret nothing is signed. Write `secret: ${NAME}`.");

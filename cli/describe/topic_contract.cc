@@ -7,6 +7,15 @@
 namespace onceward {
 namespace {
 
+std::string fields_words(const std::vector<std::string>& names) {
+    std::string text;
+    for (std::size_t at = 0; at < names.size(); ++at) {
+        const char* const before = at == 0 ? "" : at + 1 == names.size() ? " and " : ", ";
+        text += before + names[at];
+    }
+    return text + " together, as a JSON array of texts";
+}
+
 std::string source_words(const KeySource& source) {
     switch (source.kind) {
         case KeySource::Kind::header:
@@ -14,6 +23,7 @@ std::string source_words(const KeySource& source) {
                    (source.strip_quotes ? " (in double quotes, RFC 8941, or without)" : "");
         case KeySource::Kind::record_key: return "the record's key";
         case KeySource::Kind::field: return "the field " + source.name;
+        case KeySource::Kind::fields: return "the fields " + fields_words(source.names);
         case KeySource::Kind::cloudevents: return "CloudEvents' source and id";
         case KeySource::Kind::payload_sha256: return "the payload itself";
         case KeySource::Kind::coordinates: return "Kafka's topic, partition and offset";

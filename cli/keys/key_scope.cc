@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory_resource>
+#include <nlohmann/json.hpp>
 
 #include "cli/terminal/exit_code.h"
 #include "consumer/intake/key_options.h"
@@ -25,6 +26,18 @@ const auto& one_named(const List& list, const std::string& kind, const std::stri
                      (known.empty() ? "none" : known));
 }
 
+// Texts alone: a number's text would be another one if it were written in another way.
+std::optional<std::string> composed_as_read(const std::string& written, std::size_t parts) {
+    const nlohmann::json array = nlohmann::json::parse(written, nullptr, false);
+    if (!array.is_array() || array.size() != parts) return std::nullopt;
+    std::vector<std::string_view> texts;
+    for (const nlohmann::json& part : array) {
+        if (!part.is_string()) return std::nullopt;
+        texts.push_back(part.get_ref<const std::string&>());
+    }
+    return composed_key(texts);
+}
+
 }  // namespace
 
 KeyScope scope_of(const TopicConfiguration& topic) {
@@ -36,6 +49,7 @@ KeyScope scope_of(const TopicConfiguration& topic) {
         const std::string kind = kind_of(source);
         if (std::ranges::find(scope.kinds, kind) == scope.kinds.end()) scope.kinds.push_back(kind);
         if (source.strip_quotes) scope.quotable.push_back(kind);
+        if (source.kind == KeySource::Kind::fields) scope.composed[kind] = source.names.size();
     }
     scope.uuid = topic.key.charset == KeyOptions::Charset::uuid;
     return scope;
@@ -64,6 +78,9 @@ std::optional<std::string> key_as_read(const KeyScope& scope, const std::string&
     const auto canonical = [&](std::string text) {
         return scope.uuid && kind != "coordinates" ? lower_case(std::move(text)) : text;
     };
+    if (const auto parts = scope.composed.find(kind); parts != scope.composed.end()) {
+        return composed_as_read(written, parts->second);
+    }
     if (std::ranges::find(scope.quotable, kind) == scope.quotable.end()) return canonical(written);
     std::pmr::monotonic_buffer_resource arena;
     const KeyText text = strip_quotes(written, arena);

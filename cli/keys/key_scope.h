@@ -2,6 +2,7 @@
 // What the keys of a topic's messages, or of a route's requests, have in common, as the
 // configuration says. Plain values; pure. What the configuration does not have is a UsageError.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,14 +19,17 @@ struct KeyScope {
     // Those of them where `"a"` and `a` are one key, as in a header (RFC 8941).
     std::vector<std::string> quotable = {};
     bool uuid = false;  // keys are UUIDs, compared in lower case
+    // Those whose keys are composed: JSON arrays of so many texts.
+    std::map<std::string, std::size_t> composed = {};
 };
 
 KeyScope scope_of(const TopicConfiguration& topic);
 // Also a UsageError for a route that claims no keys.
 KeyScope scope_of(const Configuration& configuration, const RouteConfiguration& route);
 
-// The key of that kind as its reader gets it: without the quotes that it may be written in. nullopt
-// if those are wrong.
+// The key of that kind as its reader gets it: without the quotes that it may be written in, and a
+// composed one in canonical form, whatever white space and escapes it is written with. nullopt if
+// it is not written as a key of that kind.
 std::optional<std::string> key_as_read(const KeyScope& scope, const std::string& kind,
                                        const std::string& written);
 

@@ -52,7 +52,12 @@ struct GatewayRun::State {
           keyed(configuration.route_sinks.empty() && configuration.route_upstreams.empty()
                     ? nullptr
                     : std::make_unique<KeyedRoutes>(configuration, *upkeep, observer)),
-          door(options, {.topics = topics.get(), .keyed = keyed.get(), .keys = keys.get()}) {
+          door(options, {.topics = topics.get(),
+                         .keyed = keyed.get(),
+                         .keys = keys.get(),
+                         .fields = [this](std::size_t route, std::string_view body) {
+                             return keyed->fields(route, body);
+                         }}) {
         server.start();
     }
     // First nothing new comes; then what is under way is answered, by way of the front door; the

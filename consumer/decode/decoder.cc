@@ -82,10 +82,6 @@ class RawDecoder final : public Decoder {
     }
 };
 
-Value text_or_bytes(std::string_view bytes) {
-    return {is_utf8(bytes) ? Value::Kind::text : Value::Kind::bytes, {}, bytes};
-}
-
 Value text_or_null(const std::optional<std::string_view>& bytes) {
     return bytes ? text_or_bytes(*bytes) : Value{Value::Kind::null, {}, {}};
 }
@@ -166,6 +162,10 @@ Decoded Decoder::decode(const Record& record, std::span<Value> values,
 
 bool is_utf8(std::string_view bytes) { return simdjson::validate_utf8(bytes.data(), bytes.size()); }
 
+Value text_or_bytes(std::string_view bytes) {
+    return {is_utf8(bytes) ? Value::Kind::text : Value::Kind::bytes, {}, bytes};
+}
+
 Value record_value(const FieldSource& source, const Record& record, std::string_view topic,
                    std::pmr::memory_resource& arena) {
     switch (source.kind) {
@@ -174,21 +174,26 @@ Value record_value(const FieldSource& source, const Record& record, std::string_
         case FieldSource::Kind::payload: return text_or_null(record.payload);
         case FieldSource::Kind::metadata: return metadata(source.text, record, topic, arena);
         case FieldSource::Kind::constant: return text_or_bytes(keep(arena, source.text));
-        case FieldSource::Kind::field: break;
+        case FieldSource::Kind::field:
+        case FieldSource::Kind::key: break;
     }
-    expects(false, "a field of the payload is read by the decoder");
+    expects(false, "a field is read by the decoder, and the key by its extraction");
     return {};
 }
 
 void check_source(const FieldSource& source) {
-    const std::vector<std::string> known = {"topic", "partition", "offset", "timestamp"};
-    if (source.kind != FieldSource::Kind::metadata ||
-        std::ranges::find(known, source.text) != known.end()) {
-        return;
-    }
-    throw FormatError("there is no metadata `" + source.text +
-                      "`, only topic, partition, offset and timestamp" +
-                      did_you_mean(source.text, known));
+    const bool metadata = source.kind == FieldSource::Kind::metadata;
+    if (!metadata && source.kind != FieldSource::Kind::key) return;
+    const std::vector<std::string> known =
+        metadata ? std::vector<std::string>{"topic", "partition", "offset", "timestamp"}
+                 : std::vector<std::string>{"text", "digest", "downstream"};
+    if (std::ranges::find(known, source.text) != known.end()) return;
+    throw FormatError(metadata ? "there is no metadata `" + source.text +
+                                     "`, only topic, partition, offset and timestamp" +
+                                     did_you_mean(source.text, known)
+                               : "the key has no `" + source.text +
+                                     "`, only text, digest and downstream" +
+                                     did_you_mean(source.text, known));
 }
 
 }  // namespace onceward

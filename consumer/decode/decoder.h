@@ -101,11 +101,15 @@ bool is_utf8(std::string_view bytes);
 // The parts of a record that need no decoder: header, key, payload, metadata, constant. Pure
 // functions.
 // A missing header is absent; a null header, key or payload is null; bytes that are UTF-8 are text.
-// `topic` is copied into the arena where it is asked for. REQUIRES: source.kind is not field.
+// `topic` is copied into the arena where it is asked for. REQUIRES: source.kind is neither field
+// nor key.
 Value record_value(const FieldSource& source, const Record& record, std::string_view topic,
                    std::pmr::memory_resource& arena);
 
-// Throws FormatError for metadata that does not exist.
+// Bytes that came whole: text if they are UTF-8.
+Value text_or_bytes(std::string_view bytes);
+
+// Throws FormatError for metadata, or a part of the key, that does not exist.
 void check_source(const FieldSource& source);
 
 }  // namespace onceward

@@ -15,6 +15,13 @@ std::string describe(const KeySource& source) {
         case KeySource::Kind::header: return "header `" + source.name + "`";
         case KeySource::Kind::record_key: return "the record's key";
         case KeySource::Kind::field: return "field `" + source.name + "`";
+        case KeySource::Kind::fields: {
+            std::string names;
+            for (const std::string& name : source.names) {
+                names += (names.empty() ? "`" : ", `") + name + "`";
+            }
+            return "fields " + names;
+        }
         case KeySource::Kind::cloudevents: return "a CloudEvent's source and id";
         case KeySource::Kind::payload_sha256: return "the payload's hash";
         case KeySource::Kind::coordinates: return "the coordinates";
@@ -41,6 +48,9 @@ std::size_t place_among(std::vector<std::string>& paths, const std::string& path
 void KeyExtractor::add(const KeySource& source, Format format) {
     if (source.only_json && format != Format::json) return;
     Source made{source, kind_of(source)};
+    for (const std::string& name : source.names) {
+        made.part_paths.push_back(place_among(paths_, name));
+    }
     if (source.kind == KeySource::Kind::field) {
         made.path = place_among(paths_, source.name);
     } else if (source.kind == KeySource::Kind::cloudevents && format == Format::json) {
@@ -60,6 +70,9 @@ KeyExtractor::KeyExtractor(KeyOptions options, const std::string& consumer_group
     missing_ = "the message has no key; looked for: " + missing_;
     if (options_.tenant) {
         check_source(*options_.tenant);
+        if (options_.tenant->kind == FieldSource::Kind::key) {
+            throw FormatError("the key's tenant cannot come from the key itself");
+        }
         if (options_.tenant->kind == FieldSource::Kind::field) {
             tenant_path_ = place_among(paths_, options_.tenant->text);
         }
@@ -105,6 +118,31 @@ KeyText KeyExtractor::cloudevent(const Source& source, const Record& record,
     return {Status::found, keep(arena, cloudevents_key(*origin, *id)), nullptr};
 }
 
+// Invalid if one of the parts is, and missing if one of the others is.
+KeyText KeyExtractor::composed(const Source& source, std::span<const Value> values,
+                               std::pmr::memory_resource& arena) {
+    if (values.empty()) return {};
+    bool missing = false;
+    std::vector<std::string_view> parts;
+    for (const std::size_t path : source.part_paths) {
+        const KeyText part = key_text(values[path], arena);
+        if (part.status == Status::invalid) return part;
+        missing = missing || part.status == Status::missing;
+        parts.push_back(part.text);
+        // DANGER: JSON would write these in another way, so the rules for the whole key cannot see
+        // them.
+        if (part.status == Status::found && part.text.empty()) {
+            return {Status::invalid, {}, "a part of it is empty"};
+        }
+        if (part.text.find('\0') != std::string_view::npos) {
+            return {Status::invalid, {}, "it contains a NUL"};
+        }
+        if (!is_utf8(part.text)) return {Status::invalid, {}, "a part of it is not UTF-8"};
+    }
+    if (missing) return {};
+    return {Status::found, keep(arena, composed_key(parts)), nullptr};
+}
+
 KeyText KeyExtractor::read(const Source& source, const Record& record,
                            std::span<const Value> values, std::pmr::memory_resource& arena) const {
     switch (source.options.kind) {
@@ -119,6 +157,7 @@ KeyText KeyExtractor::read(const Source& source, const Record& record,
             return {Status::found, *record.key, nullptr};
         case KeySource::Kind::field:
             return values.empty() ? KeyText{} : key_text(values[source.path], arena);
+        case KeySource::Kind::fields: return composed(source, values, arena);
         case KeySource::Kind::cloudevents: return cloudevent(source, record, values, arena);
         case KeySource::Kind::payload_sha256:
             if (!record.payload) return {};

@@ -45,6 +45,7 @@ class KeyExtractor {
         std::string kind;
         std::size_t path = 0;     // field: which of paths(); cloudevents: its `source`
         std::size_t id_path = 0;  // cloudevents: its `id`
+        std::vector<std::size_t> part_paths{};  // fields: which of paths(), in the key's order
     };
 
     void add(const KeySource& source, Format format);
@@ -52,6 +53,8 @@ class KeyExtractor {
                  std::pmr::memory_resource& arena) const;
     KeyText cloudevent(const Source& source, const Record& record, std::span<const Value> values,
                        std::pmr::memory_resource& arena) const;
+    static KeyText composed(const Source& source, std::span<const Value> values,
+                            std::pmr::memory_resource& arena);
     KeyText tenant_of(const Record& record, std::span<const Value> values,
                       std::pmr::memory_resource& arena) const;
     std::optional<MintedAt> minted_at(const Message& message, std::span<const Value> values) const;

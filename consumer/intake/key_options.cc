@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "consumer/intake/canonical_json.h"
 #include "dedup/base/structured_field.h"
 #include "dedup/base/text.h"
 #include "dedup/message/message.h"
@@ -69,6 +70,10 @@ std::string kind_of(const KeySource& source) {
         case KeySource::Kind::header: return "header:" + source.name;
         case KeySource::Kind::record_key: return "record_key";
         case KeySource::Kind::field: return "field:" + source.name;
+        case KeySource::Kind::fields: {
+            const std::vector<std::string_view> paths(source.names.begin(), source.names.end());
+            return "fields:" + composed_key(paths);
+        }
         case KeySource::Kind::cloudevents: return "cloudevents";
         case KeySource::Kind::payload_sha256: return "payload_sha256";
         case KeySource::Kind::coordinates: return "coordinates";
@@ -85,6 +90,15 @@ std::string cloudevents_key(std::string_view source, std::string_view id) {
 std::string coordinates_key(std::string_view log, Partition partition, Offset offset) {
     return std::string(log) + "-" + std::to_string(partition.raw()) + "-" +
            std::to_string(offset.raw());
+}
+
+std::string composed_key(std::span<const std::string_view> parts) {
+    std::string text = "[";
+    for (const std::string_view part : parts) {
+        if (text.size() > 1) text += ',';
+        append_canonical_string(part, text);
+    }
+    return text + "]";
 }
 
 KeyText key_text(const Value& value, std::pmr::memory_resource& arena) {

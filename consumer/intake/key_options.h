@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory_resource>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct KeySource {
         header,  // `name`; the last of repeated ones
         record_key,
         field,           // `name`: JSON pointer or Protobuf path; numbers as they are written
+        fields,          // `names`: several of these, composed_key() of them
         cloudevents,     // `ce_source` + `ce_id`, or the structured form's `source` + `id`
         payload_sha256,  // takes two equal orders for one
         // Topic's id (else its name), partition, offset: only finds what Kafka delivers twice.
@@ -33,6 +35,7 @@ struct KeySource {
     std::string kind_name{};
     // A preset's JSON envelope field: left out where the topic is not JSON.
     bool only_json = false;
+    std::vector<std::string> names{};
 };
 
 enum class KeyPolicy : std::uint8_t {
@@ -77,13 +80,17 @@ struct KeyOptions {
 std::optional<std::vector<KeySource>> key_preset(const std::string& name);
 std::vector<std::string> key_preset_names();
 
-// The name of the source in the digest: `header:<name>`, `field:<path>`, `record_key`,
-// `cloudevents`, `payload_sha256`, `coordinates`, or kind_name. Keys of different kinds are
-// different keys.
+// The name of the source in the digest: `header:<name>`, `field:<path>`, `fields:<paths>` as
+// composed_key() writes them, `record_key`, `cloudevents`, `payload_sha256`, `coordinates`, or
+// kind_name. Keys of different kinds are different keys.
 std::string kind_of(const KeySource& source);
 // The key's text where the source has parts. `log` is the topic's id, else its name.
 std::string cloudevents_key(std::string_view source, std::string_view id);
 std::string coordinates_key(std::string_view log, Partition partition, Offset offset);
+// A JSON array of texts in canonical form (RFC 8785): `["acme","17"]`. Other programs can write the
+// same. DANGER: parts that are only joined are not a key: `a-b` with `c` and `a` with `b-c` would
+// be one.
+std::string composed_key(std::span<const std::string_view> parts);
 
 // The lexical side of keys: from a value to the key's bytes, and what makes them invalid. Pure
 // functions; faults are literals that quote nothing of the key.

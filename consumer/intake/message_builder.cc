@@ -18,6 +18,15 @@ std::size_t size_of(const Record& record) {
     return bytes;
 }
 
+// `part` is one that check_source() knows. Absent if the message has no key.
+Value key_value(std::string_view part, const Message& message, std::pmr::memory_resource& arena) {
+    if (message.key_text.empty()) return {};
+    if (part == "text") return text_or_bytes(message.key_text);
+    const std::string text =
+        part == "digest" ? uuid_text(message.digest) : downstream_key(message.digest);
+    return {Value::Kind::text, {}, keep(arena, text)};
+}
+
 }  // namespace
 
 struct MessageBuilder::State {
@@ -90,15 +99,19 @@ struct MessageBuilder::State {
         }
     }
 
+    Value value_of(std::size_t place, const Message& message, std::pmr::memory_resource& arena) {
+        const FieldSource& source = sources[place];
+        if (source.kind == FieldSource::Kind::field) return values[source_paths[place]];
+        if (source.kind == FieldSource::Kind::key) return key_value(source.text, message, arena);
+        return record_value(source, message.record, options.topic, arena);
+    }
+
     void fill_fields(Message& message, std::pmr::memory_resource& arena) {
         if (sources.empty()) return;
         auto* const fields =
             static_cast<Value*>(arena.allocate(sources.size() * sizeof(Value), alignof(Value)));
         for (std::size_t i = 0; i < sources.size(); ++i) {
-            const bool field = sources[i].kind == FieldSource::Kind::field;
-            std::construct_at(
-                fields + i, field ? values[source_paths[i]]
-                                  : record_value(sources[i], message.record, options.topic, arena));
+            std::construct_at(fields + i, value_of(i, message, arena));
         }
         message.fields = {fields, sources.size()};
     }
@@ -141,25 +154,38 @@ void MessageBuilder::set_topic_id(std::string topic_id) {
 
 void MessageBuilder::disable_keys() { state_->extract_keys = false; }
 
-void MessageBuilder::take(Record record, Chunk& chunk) {
+void MessageBuilder::take(Record record, Chunk& chunk) { take(std::move(record), nullptr, chunk); }
+
+void MessageBuilder::take(Record record, const MessageKey& key, Chunk& chunk) {
+    take(std::move(record), &key, chunk);
+}
+
+void MessageBuilder::take(Record record, const MessageKey* key, Chunk& chunk) {
     State& state = *state_;
+    const bool extract = state.extract_keys && key == nullptr;
     std::pmr::memory_resource& arena = *chunk.arena;
     chunk.bytes += size_of(record);
     Message& message = chunk.messages.emplace_back();
     message.record = std::move(record);
+    if (key != nullptr) {
+        message.digest = key->digest;
+        message.fingerprint = key->fingerprint;
+        message.key_text = key->text;
+        message.minted_at = key->minted_at;
+    }
     // A tombstone's fate hangs on the topic's policy, and costs nothing to decide.
-    message.deferred = state.key_values == 0 && state.fields_fingerprint.empty() &&
-                       state.extract_keys && message.record.payload &&
+    message.deferred = state.key_values == 0 && state.fields_fingerprint.empty() && extract &&
+                       message.record.payload &&
                        duplicates_expected_.load(std::memory_order_relaxed);
     if (!message.deferred && !state.decode(message, arena)) {
-        if (message.rejection && state.extract_keys) state.keys.note_key(message, arena);
+        if (message.rejection && extract) state.keys.note_key(message, arena);
         return;
     }
-    if (state.extract_keys) {
+    if (extract) {
         state.keys.extract(message, std::span(state.values).first(state.key_values), arena);
     }
     if (message.rejection || message.skipped) return;
-    if (state.extract_keys) state.fingerprint(message);
+    if (extract) state.fingerprint(message);
     if (!message.rejection && !message.deferred) state.encode(message, arena);
 }
 

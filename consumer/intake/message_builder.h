@@ -32,6 +32,8 @@ class MessageBuilder {
     MessageBuilder(const MessageBuilder&) = delete;
     // Adds the message to the chunk (views into the record's storage, which moves along).
     void take(Record record, Chunk& chunk);
+    // The same for a message whose key is known: none is extracted.
+    void take(Record record, const MessageKey& key, Chunk& chunk);
     // The bench's dedup-off setting: no key is extracted, no digest computed.
     void disable_keys();
     // Whether nearly all messages are duplicates just now: from then on take() leaves payloads
@@ -42,6 +44,8 @@ class MessageBuilder {
 
   private:
     struct State;
+    // `key`: null if it is to be extracted.
+    void take(Record record, const MessageKey* key, Chunk& chunk);
     std::unique_ptr<State> state_;
     std::atomic<bool> duplicates_expected_{false};
 };

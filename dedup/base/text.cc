@@ -89,6 +89,15 @@ std::string hex(std::string_view bytes) {
     return text;
 }
 
+std::string base64(std::string_view bytes) {
+    std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
+    const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                     reinterpret_cast<const unsigned char*>(bytes.data()),
+                                     static_cast<int>(bytes.size()));
+    text.resize(static_cast<std::size_t>(size));
+    return text;
+}
+
 bool append_base64(std::string_view text, std::string& out) {
     if (text.size() % 4 != 0) return false;
     if (text.empty()) return true;

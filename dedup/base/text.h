@@ -20,6 +20,8 @@ std::string hex(std::string_view bytes);
 // The value of a hexadecimal digit; -1 for any other character.
 int hex_value(char digit);
 
+// With its padding.
+std::string base64(std::string_view bytes);
 // Appends the bytes of base64 with its padding and without blanks. False for anything else; what
 // was appended means nothing then.
 [[nodiscard]] bool append_base64(std::string_view text, std::string& out);

@@ -40,6 +40,17 @@ class Hasher {
     SHA256_CTX state_;
 };
 
+std::string raw_hmac_sha256(std::string_view secret, std::string_view text) {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> raw;
+    unsigned int length = 0;
+    if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+             reinterpret_cast<const unsigned char*>(text.data()), text.size(), raw.data(),
+             &length) == nullptr) {
+        throw std::runtime_error("OpenSSL failed to compute an HMAC");
+    }
+    return {reinterpret_cast<const char*>(raw.data()), length};
+}
+
 }  // namespace
 
 Digest digest_of(const IdempotencyKey& key) {
@@ -56,14 +67,22 @@ Digest digest_of(const IdempotencyKey& key) {
 }
 
 std::string hmac_sha256(std::string_view secret, std::string_view text) {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> raw;
-    unsigned int length = 0;
-    if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-             reinterpret_cast<const unsigned char*>(text.data()), text.size(), raw.data(),
-             &length) == nullptr) {
-        throw std::runtime_error("OpenSSL failed to compute an HMAC");
-    }
-    return hex({reinterpret_cast<const char*>(raw.data()), length});
+    return hex(raw_hmac_sha256(secret, text));
+}
+
+std::string standard_webhooks_signature(std::string_view key, std::string_view id,
+                                        std::string_view time, std::string_view body) {
+    std::string text;
+    for (const std::string_view part : {id, time}) text.append(part).push_back('.');
+    return base64(raw_hmac_sha256(key, text.append(body)));
+}
+
+std::optional<std::string> standard_webhooks_key(std::string_view secret) {
+    constexpr std::string_view prefix = "whsec_";
+    if (secret.starts_with(prefix)) secret.remove_prefix(prefix.size());
+    std::string key;
+    if (!append_base64(secret, key) || key.size() < 24 || key.size() > 64) return std::nullopt;
+    return key;
 }
 
 Digest digest_of_bytes(std::string_view bytes) {
@@ -76,6 +95,13 @@ std::string uuid_text(const Digest& digest) {
     std::string text = hex(digest);
     for (const std::size_t position : {8U, 13U, 18U, 23U}) text.insert(position, 1, '-');
     return text;
+}
+
+std::string downstream_key(const Digest& digest) {
+    Digest key = digest_of_bytes("onceward downstream key\n" + std::string(bytes_of(digest)));
+    key.bytes[6] = static_cast<std::uint8_t>((key.bytes[6] & 0x0F) | 0x50);
+    key.bytes[8] = static_cast<std::uint8_t>((key.bytes[8] & 0x3F) | 0x80);
+    return uuid_text(key);
 }
 
 std::optional<Digest> parse_uuid(std::string_view text) {

@@ -49,14 +49,26 @@ Digest digest_of(const IdempotencyKey& key);
 // SHA-256 of raw bytes, cut to 16 (fingerprints, content-hash keys).
 Digest digest_of_bytes(std::string_view bytes);
 
-// In lower-case hex, as signatures have it.
+// In lower-case hex, as most signatures have it.
 std::string hmac_sha256(std::string_view secret, std::string_view text);
+
+// Standard Webhooks (standardwebhooks.com): an HMAC-SHA256 in base64 over `ID.TIME.BODY`, `v1,`
+// before it in the header `webhook-signature`.
+std::string standard_webhooks_signature(std::string_view key, std::string_view id,
+                                        std::string_view time, std::string_view body);
+// The bytes of a secret as they are handed out: base64 of 24 to 64 bytes, `whsec_` before it or
+// not. Nullopt for anything else.
+std::optional<std::string> standard_webhooks_key(std::string_view secret);
 
 // 32 of them; the form in logs. uuid_text() is the form that PostgreSQL prints.
 inline std::string hex(const Digest& digest) { return hex(bytes_of(digest)); }
 std::string uuid_text(const Digest& digest);
 // Reads either form; returns nullopt for anything else.
 std::optional<Digest> parse_uuid(std::string_view text);
+
+// The key for another system, made from ours: the same on each try, and no way back to the digest.
+// A UUID in the form of version 5 (RFC 9562). The inbox makes the same in SQL.
+std::string downstream_key(const Digest& digest);
 
 // Random bytes, unique to the caller. Throws std::runtime_error if OpenSSL has none.
 Digest random_digest();

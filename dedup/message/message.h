@@ -110,6 +110,15 @@ std::string describe(const Rejection& rejection);
 // what the message asks of its row (a tombstone removes)
 enum class Operation : std::uint8_t { upsert, remove };
 
+// The key of a message that has it from elsewhere: the front door reads a request's. Its views live
+// as long as the message.
+struct MessageKey {
+    Digest digest;
+    std::optional<Digest> fingerprint = {};
+    std::string_view text = {};  // '' if the request came without a key
+    std::optional<MintedAt> minted_at = {};
+};
+
 struct Message {
     Record record;
     std::string_view key_text;       // the key's text as it was found; in the chunk's arena

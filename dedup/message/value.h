@@ -41,8 +41,9 @@ struct Value {
 //   record_key the record's key, whole; payload: the raw payload's bytes
 //   metadata   topic | partition | offset | timestamp
 //   constant   the text itself
+//   key        of the idempotency key: text | digest | downstream (downstream_key())
 struct FieldSource {
-    enum class Kind : std::uint8_t { field, header, record_key, payload, metadata, constant };
+    enum class Kind : std::uint8_t { field, header, record_key, payload, metadata, constant, key };
     Kind kind = Kind::field;
     std::string text;
     friend bool operator==(const FieldSource&, const FieldSource&) = default;

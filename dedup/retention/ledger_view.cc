@@ -34,6 +34,19 @@ ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generat
     }
 }
 
+std::vector<LedgerOptions> service_ledgers(Connection& connection) {
+    const QueryResult rows = connection.query(sql::retention_service_ledgers, {});
+    std::vector<LedgerOptions> ledgers;
+    for (int row = 0; row < rows.rows(); ++row) {
+        const bool lease = rows.text(row, 1) == "lease";
+        ledgers.push_back({.name = std::string(rows.text(row, 0)),
+                           .store = lease ? StoreKind::lease : StoreKind::table,
+                           .retention = std::chrono::seconds(rows.integer(row, 2)),
+                           .rotate_after = std::chrono::milliseconds(rows.integer(row, 3))});
+    }
+    return ledgers;
+}
+
 std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
                                      const std::optional<std::string>& group) {
     const QueryResult rows = connection.query(sql::ledger_sizes, {name, group});

@@ -45,6 +45,10 @@ struct LedgerView {
 std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
                                      const std::optional<std::string>& group);
 
+// The ledgers of services: those that calls of once() or of the inbox feed and nothing else. No
+// configuration has them.
+std::vector<LedgerOptions> service_ledgers(Connection& connection);
+
 struct ClaimCount {
     std::int64_t claims = 0;
     bool counted = true;

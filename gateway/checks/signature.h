@@ -19,7 +19,14 @@ struct SignatureOptions {
     // github: `X-Hub-Signature-256: sha256=HEX` over the body.
     // hmac: a header of your own with the signature in hex, a `sha256=` before it or not, over the
     // body, or over `TIME.BODY` where a header has the time.
-    enum class Scheme : std::uint8_t { stripe, github, hmac } scheme = Scheme::hmac;
+    // standard_webhooks (standardwebhooks.com): `webhook-signature: v1,BASE64 ...` over
+    // `ID.TIME.BODY`, with the headers `webhook-id` and `webhook-timestamp`.
+    enum class Scheme : std::uint8_t {
+        stripe,
+        github,
+        hmac,
+        standard_webhooks
+    } scheme = Scheme::hmac;
     // Any of them will do, so that a secret can be changed without a gap.
     std::vector<Secret> secrets;
     // hmac: where the signature is, and the time (seconds since 1970 UTC); '' signs no time.
@@ -42,6 +49,8 @@ enum class SignatureVerdict : std::uint8_t {
 // The headers that have the signature and its time; '': no time is signed in a header of its own.
 std::string_view signature_header(const SignatureOptions& options);
 std::string signed_time_header(const SignatureOptions& options);
+// The header with an id that is signed too; '': none is.
+std::string_view signed_id_header(const SignatureOptions& options);
 
 SignatureVerdict verify_signature(const SignatureOptions& options, const HttpHeaders& headers,
                                   std::string_view body, std::chrono::seconds now);

@@ -57,9 +57,23 @@ std::string scope_words(const RouteOptions& route) {
 
 std::string signature_words(const SignatureOptions& signature) {
     const std::string& time = signed_time_header(signature);
+    const std::string id(signed_id_header(signature));
     return "yes, in the header " + std::string(signature_header(signature)) +
            (time.empty() ? "" : ", its time in " + time) +
+           (id.empty() ? "" : ", with the id in " + id) +
            "; verified over the raw body before anything else";
+}
+
+std::string conflict_words(const RouteOptions& route) {
+    if (!route.fingerprint) return "none: any request under the same key is a repeat";
+    std::string fields;
+    for (const std::string& field : route.fingerprint_fields) {
+        fields += (fields.empty() ? "" : ", ") + field;
+    }
+    return "422: the same key with another path, query or " +
+           (fields.empty() ? "body"
+                           : "another value in the body at " + fields +
+                                 "; other fields and the way it is written may differ");
 }
 
 std::string wait_words(const RouteOptions& route) {
@@ -129,13 +143,10 @@ void add_claims(std::vector<ContractSentence>& lines, const RouteContract& contr
                          "in the transaction that writes, together with the answer: all three or "
                          "none"});
     }
-    lines.push_back({"repeat",
-                     "the first one's answer, with `Idempotent-Replayed: true`; its final "
-                     "failures too"});
+    lines.push_back({"repeat", "the first one's answer, with `" + route.replay_header +
+                                   ": true`; its final failures too"});
     lines.push_back({"meanwhile", wait_words(route)});
-    lines.push_back({"conflict", route.fingerprint
-                                     ? "422: the same key with another path, query or body"
-                                     : "none: any request under the same key is a repeat"});
+    lines.push_back({"conflict", conflict_words(route)});
     lines.push_back({"remembered", duration_words(contract.retention) + ", ledger `" +
                                        contract.ledger +
                                        "`: retry within that, by hand too; later the key is new"});

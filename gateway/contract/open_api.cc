@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dedup/base/text.h"
+#include "dedup/sink/http_header_rules.h"
 #include "gateway/contract/open_api_responses.h"
 #include "gateway/requests/bulk_request.h"
 
@@ -63,6 +64,10 @@ OrderedJson parameters_of(const RouteOptions& route) {
     if (!route.signature) return parameters;
     parameters.push_back(parameter(std::string(signature_header(*route.signature)), "header", true,
                                    "An HMAC-SHA256 over the raw body."));
+    if (const std::string id(signed_id_header(*route.signature));
+        !id.empty() && (!route.key_field.empty() || !same_header(id, route.key.header))) {
+        parameters.push_back(parameter(id, "header", true, "The event's id, which is signed."));
+    }
     if (const std::string& time = signed_time_header(*route.signature); !time.empty()) {
         parameters.push_back(
             parameter(time, "header", true, "When it was signed, in seconds since 1970 UTC."));
@@ -170,6 +175,9 @@ OrderedJson values_of_route(const RouteContract& contract) {
     values["tenant"] = tenant_values(route.tenant);
     if (std::holds_alternative<TopicTarget>(route.target)) return values;
     values["conflict"] = route.fingerprint;
+    if (!route.fingerprint_fields.empty()) {
+        values["fingerprint_fields"] = route.fingerprint_fields;
+    }
     values["wait_milliseconds"] = route.wait.count();
     values["ledger"] = contract.ledger;
     values["retention_seconds"] = contract.retention.count();

@@ -77,7 +77,7 @@ ResponseTree success(const RouteOptions& route) {
                   {"content", {{"application/json", {{"schema", answers_schema()}}}}}}}};
     }
     const ResponseTree replayed = {
-        {"Idempotent-Replayed",
+        {route.replay_header,
          {{"description", "`true` if this is the first attempt's stored answer."},
           {"schema", {{"type", "string"}, {"enum", {"true"}}}}}}};
     const bool keyed = route.key.use != KeyUse::forbidden;

@@ -24,6 +24,7 @@ struct HttpResponse {
     int status = 200;
     HttpHeaders headers{};
     std::string body{};
+    bool replayed = false;  // an earlier request's answer, for counts and logs; not sent
 };
 
 // The values of all headers of that name, in their order, without the white space around them.

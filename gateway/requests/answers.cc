@@ -22,7 +22,7 @@ bool may_replay(std::string_view name, std::string_view value) {
     return valid_header_name(name) && valid_header_value(value) && !is_never_stored(name) && !own;
 }
 
-HttpResponse answer_of(KeyedAnswer answer, const std::string& key_header) {
+HttpResponse answer_of(KeyedAnswer answer, const OwnHeaders& own) {
     HttpResponse response;
     switch (answer.state) {
         case KeyState::fresh:
@@ -30,7 +30,7 @@ HttpResponse answer_of(KeyedAnswer answer, const std::string& key_header) {
             response = std::move(answer.result);
             std::erase_if(response.headers, [&](const auto& header) {
                 return !may_replay(header.first, header.second) ||
-                       same_header(header.first, key_header);
+                       same_header(header.first, own.key) || same_header(header.first, own.replay);
             });
             break;
         case KeyState::in_flight:
@@ -46,7 +46,8 @@ HttpResponse answer_of(KeyedAnswer answer, const std::string& key_header) {
             break;
     }
     if (answer.state == KeyState::replayed) {
-        response.headers.emplace_back("Idempotent-Replayed", "true");
+        response.headers.emplace_back(own.replay, "true");
+        response.replayed = true;
     }
     return response;
 }

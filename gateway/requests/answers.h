@@ -32,10 +32,16 @@ struct KeyedAnswer {
     std::chrono::seconds retry_after{1};
 };
 
-HttpResponse answer_of(KeyedAnswer answer, const std::string& key_header);
+// The headers that the front door writes itself, and no stored answer may bring.
+struct OwnHeaders {
+    std::string key = "Idempotency-Key";
+    std::string replay = "Idempotent-Replayed";  // `true` on what is replayed
+};
+HttpResponse answer_of(KeyedAnswer answer, const OwnHeaders& own);
 
 // Whether a header of a stored answer may be sent: none of one hop (RFC 9110, 7.6.1), no cookie,
-// none that the front door writes itself, and nothing that would break the head.
+// none that the front door writes itself, whatever it is called, and nothing that would break the
+// head.
 bool may_replay(std::string_view name, std::string_view value);
 
 // Makes the answer to a request of the result that a sink gave, or that was stored. A result

@@ -94,9 +94,7 @@ HttpResponse bulk_response(const std::vector<BulkAnswer>& answers) {
         nlohmann::ordered_json head;
         if (!answer.key.empty()) head["key"] = answer.key;
         head["status"] = answer.response.status;
-        if (only_value(answer.response.headers, "Idempotent-Replayed") == "true") {
-            head["replayed"] = true;
-        }
+        if (answer.response.replayed) head["replayed"] = true;
         if (const auto type = only_value(answer.response.headers, "Content-Type")) {
             head["type"] = *type;
         }

@@ -37,6 +37,11 @@ Digest request_fingerprint(const HttpRequest& request) {
     return digest_of({"onceward http fingerprint", request.method, request.target, request.body});
 }
 
+Digest request_fingerprint(const HttpRequest& request, const Digest& fields) {
+    return digest_of(
+        {"onceward http fields fingerprint", request.method, request.target, bytes_of(fields)});
+}
+
 std::optional<std::string> field_of(const std::string& body, const std::string& pointer) {
     const nlohmann::json document = nlohmann::json::parse(body, nullptr, false);
     const nlohmann::json::json_pointer place(pointer);

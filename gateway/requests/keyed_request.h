@@ -111,6 +111,13 @@ Digest request_digest(const RouteOptions& route, std::string_view tenant, std::s
 // The digest of what a repeat must have in common with the first request: the target with its
 // query, and the raw body. The key's operation has only the pattern, so the path is part of this.
 Digest request_fingerprint(const HttpRequest& request);
+// The same with what FieldsDigest makes of the body in its place.
+Digest request_fingerprint(const HttpRequest& request, const Digest& fields);
+
+// The digest of the fields of a body that the route's fingerprint is made of, or why there is none.
+// The gateway knows no decoder: the composition root has one for each route. Thread-safe.
+using FieldsDigest =
+    std::function<std::variant<Digest, std::string>(std::size_t route, std::string_view body)>;
 
 // The text, or the whole number, at an RFC 6901 pointer of a JSON body.
 std::optional<std::string> field_of(const std::string& body, const std::string& pointer);

@@ -79,6 +79,11 @@ struct RouteOptions {
     std::optional<SignatureOptions> signature;
     // Whether the same key with another target or body is a conflict; else it is a duplicate.
     bool fingerprint = true;
+    // Paths of the body, as for a column: what their fields have in canonical form counts in place
+    // of the raw body. Empty: the raw body.
+    std::vector<std::string> fingerprint_fields;
+    // The header that says, with `true`, that an answer is an earlier request's.
+    std::string replay_header = "Idempotent-Replayed";
     // The path where GET returns what became of a key of this route, with the same tenant and token
     // and the key in its header; '': there is none. Only for a route to a sink or to an upstream.
     std::string status_path;

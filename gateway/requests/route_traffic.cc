@@ -51,11 +51,10 @@ void Traffic::end(std::size_t place) {
 
 void Traffic::count(std::optional<std::size_t> place, const HttpResponse& response,
                     std::chrono::steady_clock::duration took) {
-    const bool replayed = only_value(response.headers, "Idempotent-Replayed").has_value();
     const MutexLock lock(mutex_);
     RouteTraffic& route = routes_[place.value_or(routes_.size() - 1)];
     ++route.statuses[response.status];
-    if (replayed) ++route.replayed;
+    if (response.replayed) ++route.replayed;
     route.times.observe(std::chrono::duration<double>(took).count());
 }
 

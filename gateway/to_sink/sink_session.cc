@@ -12,8 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The size of the cache of results, for repeats.
-constexpr std::size_t cache_bytes = 4 * 1024 * 1024;
 // How long a batch's claims wait for those of other processes. A transaction rarely lasts as long;
 // while it does all others of this batch wait as well, and the route's next ones.
 constexpr std::chrono::milliseconds usual_patience = 50ms;
@@ -131,12 +129,10 @@ Record SinkSession::record_of(KeyedRequest& request) {
 
 bool SinkSession::decode(WaitingRequest& waiting) {
     RequestInBatch& at = waiting.at;
-    intake_.take(record_of(at.request), at.chunk);
-    Message& message = at.message();
-    message.digest = at.request.digest;
-    message.fingerprint = at.request.fingerprint;
-    message.minted_at = at.request.minted_at;
-    message.key_text = at.request.key;
+    const MessageKey key{at.request.digest, at.request.fingerprint, at.request.key,
+                         at.request.minted_at};
+    intake_.take(record_of(at.request), key, at.chunk);
+    const Message& message = at.message();
     if (!message.rejection) return true;
     // Nothing of it was claimed, so that a corrected one passes under the same key.
     const bool unreadable = message.rejection->kind == Rejection::Kind::undecodable;
@@ -200,8 +196,8 @@ void SinkSession::set_up(Connection& connection) {
         transaction_.reset();  // It borrows the stores.
         registered_ = registered;
         claims_ = make_claim_store(options_.ledger, registered, options_.log_windows);
-        results_ =
-            std::make_unique<ResultStore>(registered.ledger, options_.ledger.store, cache_bytes);
+        results_ = std::make_unique<ResultStore>(registered.ledger, options_.ledger.store,
+                                                 options_.cache_bytes);
         std::optional<int> table;
         if (options_.ledger.store == StoreKind::table) table = registered.ledger;
         transaction_ = std::make_unique<SinkTransaction>(

@@ -27,8 +27,8 @@ namespace onceward {
 // A sink, and what makes messages for it of records: the gateway knows no decoder.
 struct SinkIntake {
     std::unique_ptr<Sink> sink;
-    // Adds the message to the chunk, encoded, or rejected. No key is extracted.
-    std::function<void(Record, Chunk&)> take;
+    // Adds the message to the chunk, encoded, or rejected. It has the key that is given.
+    std::function<void(Record, const MessageKey&, Chunk&)> take;
 };
 
 // The ledger's reach is global.
@@ -36,6 +36,9 @@ struct SinkBatcherOptions : KeyedRouteOptions {
     // A request that is not carried out by then is answered with 503. Claims are kept longer by as
     // much.
     std::chrono::milliseconds longest_request{30'000};
+    // Most bytes of answers that are remembered for repeats, so that they are not read each time.
+    // They are used after the claims said `duplicate`, and only while the database has them.
+    std::size_t cache_bytes = 4 * 1024 * 1024;
     // Most requests in a transaction; more holds more locks. Fewer where they are slow.
     std::size_t batch = 500;
     std::shared_ptr<LogWindows> log_windows{};  // the process's

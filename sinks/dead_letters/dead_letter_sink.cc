@@ -1,11 +1,10 @@
 #include "sinks/dead_letters/dead_letter_sink.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <deque>
 
 #include "dedup/base/expects.h"
+#include "dedup/base/text.h"
 #include "schemas/queries.h"
 #include "sinks/columns/column_encoder.h"
 
@@ -18,15 +17,6 @@ using Bytes = std::optional<std::string_view>;
 // anything.
 constexpr std::chrono::milliseconds earliest{-62'135'596'800'000};
 constexpr std::chrono::milliseconds latest{253'402'300'799'999};
-
-std::string base64(std::string_view bytes) {
-    std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
-    const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                     reinterpret_cast<const unsigned char*>(bytes.data()),
-                                     static_cast<int>(bytes.size()));
-    text.resize(static_cast<std::size_t>(size));
-    return text;
-}
 
 // Columns of the statement, one entry a message. `owned` keeps what the views of texts point to.
 struct Columns {

@@ -60,6 +60,7 @@ Misfit append_member(const ColumnOptions& column, const Value& value, std::strin
         case FieldSource::Kind::header:
         case FieldSource::Kind::record_key:
         case FieldSource::Kind::constant:
+        case FieldSource::Kind::key:
             if (value.kind == Value::Kind::bytes) return "is not valid UTF-8";
             break;
     }

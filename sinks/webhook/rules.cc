@@ -78,13 +78,6 @@ bool in_any(const NetworkAddress& address, std::span<const Network> list) {
 
 }  // namespace
 
-std::string downstream_key(const Digest& digest) {
-    Digest key = digest_of_bytes("onceward downstream key\n" + std::string(bytes_of(digest)));
-    key.bytes[6] = static_cast<std::uint8_t>((key.bytes[6] & 0x0F) | 0x50);
-    key.bytes[8] = static_cast<std::uint8_t>((key.bytes[8] & 0x3F) | 0x80);
-    return uuid_text(key);
-}
-
 std::string key_header_value(const Digest& digest) { return '"' + downstream_key(digest) + '"'; }
 
 std::string signature(const Secret& secret, std::chrono::seconds since_1970,
@@ -93,6 +86,16 @@ std::string signature(const Secret& secret, std::chrono::seconds since_1970,
     std::string text = time + ".";
     text.append(body);
     return "t=" + time + ",v1=" + hmac_sha256(secret.reveal(), text);
+}
+
+std::vector<std::pair<std::string, std::string>> standard_webhooks_headers(
+    const Secret& secret, const std::string& id, std::chrono::seconds since_1970,
+    std::string_view body) {
+    const std::string time = std::to_string(since_1970.count());
+    const std::string key = standard_webhooks_key(secret.reveal()).value();
+    return {{"webhook-id", id},
+            {"webhook-timestamp", time},
+            {"webhook-signature", "v1," + standard_webhooks_signature(key, id, time, body)}};
 }
 
 EffectOutcome::Kind meaning_of(int status, std::span<const int> retry_on) {

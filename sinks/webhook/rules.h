@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dedup/base/secret.h"
@@ -20,14 +21,17 @@ struct sockaddr;
 
 namespace onceward {
 
-// A UUID in the form of version 5 (RFC 9562), made of the message's digest: the same on each try,
-// and no way back to the digest.
-std::string downstream_key(const Digest& digest);
-// As a header holds it: a string of RFC 8941, in quotes.
+// The downstream key as a header holds it: a string of RFC 8941, in quotes.
 std::string key_header_value(const Digest& digest);
 
 // `t=<seconds>,v1=<hex>`: HMAC-SHA256 over `<seconds>.<body>`.
 std::string signature(const Secret& secret, std::chrono::seconds since_1970, std::string_view body);
+
+// `webhook-id`, `webhook-timestamp` and `webhook-signature`. REQUIRES: the secret is one of
+// Standard Webhooks.
+std::vector<std::pair<std::string, std::string>> standard_webhooks_headers(
+    const Secret& secret, const std::string& id, std::chrono::seconds since_1970,
+    std::string_view body);
 
 // done: 2xx. again: 408, 425, 429, `retry_on`, 5xx, and 1xx and 3xx, which say more of the address
 // than of the message. failed: the other 4xx, for good.

@@ -32,6 +32,12 @@ struct WebhookOptions {
     std::vector<std::pair<std::string, Secret>> headers;
     // '': calls are not signed.
     Secret sign_secret;
+    // onceward: `sign_header: t=TIME,v1=HEX` over `TIME.BODY`. standard_webhooks: the headers of
+    // standardwebhooks.com, `webhook-id` with the downstream key.
+    enum class SignScheme : std::uint8_t {
+        onceward,
+        standard_webhooks
+    } sign_scheme = SignScheme::onceward;
     std::string sign_header = "Onceward-Signature";
     // Networks that may be called though they are not public: `10.1.0.0/16`, `::1`.
     std::vector<std::string> allow_private;

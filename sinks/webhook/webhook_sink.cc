@@ -55,10 +55,16 @@ HttpCall WebhookSink::request_of(const Message& message) const {
     } else {
         headers.emplace_back("traceparent", own_traceparent(message.digest));
     }
-    if (!options_.sign_secret.empty()) {
-        headers.emplace_back(
-            options_.sign_header,
-            signature(options_.sign_secret, since_1970<std::chrono::seconds>(), request.body));
+    if (options_.sign_secret.empty()) return request;
+    const auto now = since_1970<std::chrono::seconds>();
+    if (options_.sign_scheme == WebhookOptions::SignScheme::standard_webhooks) {
+        for (auto& [name, value] : standard_webhooks_headers(
+                 options_.sign_secret, downstream_key(message.digest), now, request.body)) {
+            headers.emplace_back(name, std::move(value));
+        }
+    } else {
+        headers.emplace_back(options_.sign_header,
+                             signature(options_.sign_secret, now, request.body));
     }
     return request;
 }

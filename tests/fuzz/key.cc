@@ -54,6 +54,9 @@ std::vector<std::unique_ptr<Setup>> make_setups() {
     tenant.on_missing = KeyPolicy::skip;
     tenant.on_invalid = KeyPolicy::derive;
     setups.push_back(std::make_unique<Setup>(tenant, Format::json));
+    KeySource composed = source(KeySource::Kind::fields);
+    composed.names = {"/id", "/tenant"};
+    setups.push_back(std::make_unique<Setup>(from({composed}), Format::json));
     KeyOptions uuid = from({source(KeySource::Kind::record_key)});
     uuid.charset = KeyOptions::Charset::uuid;
     uuid.on_invalid = KeyPolicy::skip;

@@ -40,8 +40,12 @@ SinkBatcherOptions order_batcher(const FreshSchema& schema, const std::string& t
     options.intake = [table] {
         SinkIntake intake;
         intake.sink = std::make_unique<OrderSink>(table);
-        intake.take = [](Record record, Chunk& chunk) {
-            chunk.messages.emplace_back().record = std::move(record);
+        intake.take = [](Record record, const MessageKey& key, Chunk& chunk) {
+            Message& message = chunk.messages.emplace_back();
+            message.record = std::move(record);
+            message.digest = key.digest;
+            message.fingerprint = key.fingerprint;
+            message.key_text = key.text;
         };
         return intake;
     };

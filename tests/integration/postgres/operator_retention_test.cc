@@ -1,6 +1,7 @@
 // `onceward retention`: what a ledger keeps, what holds it back, and one step by hand.
 
 #include "cli/configuration/units.h"
+#include "dedup/once.h"
 #include "dedup/retention/ledger_view.h"
 #include "schemas/queries.h"
 #include "tests/integration/postgres/operator_scene.h"
@@ -110,6 +111,36 @@ TEST_F(RetentionByHand, OneStepLetsGoOfWhatHasExpired) {
     EXPECT_EQ(outcome.last_json()[0]["expired"], 1);
     EXPECT_EQ(outcome.last_json()[0]["tables_dropped"], 1);
     EXPECT_EQ(database().number("SELECT count(*) FROM generations"), 1);
+}
+
+// No topic names those of once() and of the inbox, and a service may have no configuration at all.
+TEST_F(RetentionByHand, OneStepIsAlsoOfTheLedgersOfServices) {
+    Connection worker(schema_.worker());
+    const OnceLedger calls(worker, {.ledger = "calls"});
+    database().execute("SELECT register_ledger('payments'), register_ledger('leases', 'lease')");
+    database().execute("SELECT rotate_ledger(ledger, 1) FROM ledgers WHERE name <> 'orders'");
+    database().execute(
+        "UPDATE generations SET created_at = clock_timestamp() - interval '3 days', sealed_at = "
+        "clock_timestamp() - interval '3 days' WHERE sealed_at IS NOT NULL");
+    const auto stepped = [](const Outcome& outcome) {
+        std::vector<std::string> names;
+        for (const auto& step : outcome.last_json()) {
+            names.push_back(step["ledger"].get<std::string>() + " " +
+                            std::to_string(step["expired"].get<int>()));
+        }
+        return names;
+    };
+    const Outcome one = run({"retention", "--run-once", "--ledger", "payments", "--json"});
+    EXPECT_EQ(one.exit_code, 0) << one.output;
+    EXPECT_THAT(stepped(one), testing::ElementsAre("payments 1"));
+    const Configured configured("127.0.0.1:1", "    ledger: {name: orders}\n");
+    const Outcome all = run({"retention", "--run-once", "-c", configured.file(), "--json"});
+    EXPECT_EQ(all.exit_code, 0) << all.output;
+    EXPECT_THAT(stepped(all),
+                testing::ElementsAre("orders 0", "calls 1", "leases 1", "payments 0"));
+    // A topic feeds it too: its process has the options.
+    register_ledger(worker, {.name = "payments"}, "billing", "refunds");
+    EXPECT_EQ(run({"retention", "--run-once", "--ledger", "payments"}).exit_code, 3);
 }
 
 TEST_F(RetentionByHand, HoursHoldItBackAndAStepOfAnyHourDoesNot) {

@@ -71,7 +71,8 @@ class FrontDoorTest : public ::testing::Test {
         if (!door_) {
             door_ = std::make_unique<FrontDoor>(
                 options_,
-                FrontDoor::Parts{.topics = &topics_, .keyed = &keyed_, .keys = keys_.get()});
+                FrontDoor::Parts{
+                    .topics = &topics_, .keyed = &keyed_, .keys = keys_.get(), .fields = fields_});
         }
         // It outlives this call where the answer comes later.
         const auto answer = std::make_shared<std::optional<HttpResponse>>();
@@ -88,6 +89,7 @@ class FrontDoorTest : public ::testing::Test {
     FakeTopics topics_;
     FakeSinks keyed_;
     std::unique_ptr<KeySetCache> keys_;
+    FieldsDigest fields_;
     std::unique_ptr<FrontDoor> door_;
 };
 

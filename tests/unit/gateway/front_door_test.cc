@@ -155,6 +155,43 @@ TEST_F(FrontDoorTest, TheKeyIsOfTheRouteAndTheFingerprintOfTheRequest) {
     EXPECT_THAT(requests[2].parameters, ElementsAre(Pair("id", "2")));
 }
 
+// What the body's fields are is another's to say: here its first character.
+TEST_F(FrontDoorTest, AFingerprintOfFieldsIsOfThemAndOfTheTarget) {
+    to_sink().fingerprint_fields = {"/a"};
+    fields_ = [](std::size_t, std::string_view body) -> std::variant<Digest, std::string> {
+        if (body.empty()) return "it is empty";
+        return digest_of_bytes(body.substr(0, 1));
+    };
+    const HttpHeaders key{{"Idempotency-Key", "a"}};
+    send("POST", "/orders/1", key, "1 one");
+    send("POST", "/orders/1", key, "1 other");
+    send("POST", "/orders/1", key, "2 one");
+    send("POST", "/orders/2", key, "1 one");
+    const auto& requests = keyed_.requests;
+    ASSERT_EQ(requests.size(), 4U);
+    EXPECT_EQ(requests[0].fingerprint, requests[1].fingerprint);
+    EXPECT_NE(requests[0].fingerprint, requests[2].fingerprint);
+    EXPECT_NE(requests[0].fingerprint, requests[3].fingerprint);
+    const HttpResponse refused = send("POST", "/orders/1", key, "");
+    EXPECT_EQ(type(refused), "400 malformed-request");
+    EXPECT_THAT(refused.body, HasSubstr("it is empty"));
+    EXPECT_EQ(requests.size(), 4U) << "nothing of it was claimed";
+}
+
+TEST_F(FrontDoorTest, AnItemWithoutItsFieldsIsRefusedAlone) {
+    route("POST", "/bulk", SinkTarget{.bulk = true}).fingerprint_fields = {"/a"};
+    fields_ = [](std::size_t, std::string_view body) -> std::variant<Digest, std::string> {
+        if (body == "1") return "it is 1";
+        return digest_of_bytes(body);
+    };
+    const HttpResponse response =
+        send("POST", "/bulk", {}, R"([{"key":"a","body":1},{"key":"b","body":2}])");
+    const nlohmann::json answers = nlohmann::json::parse(response.body);
+    EXPECT_EQ(answers.at(0).at("status"), 400);
+    EXPECT_EQ(answers.at(1).at("status"), 201);
+    EXPECT_EQ(keyed_.requests.size(), 1U);
+}
+
 TEST_F(FrontDoorTest, WithoutAKeyEachRequestIsItsOwn) {
     to_sink().key.use = KeyUse::optional;
     send("POST", "/orders/1", {});

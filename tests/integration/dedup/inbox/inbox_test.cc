@@ -28,6 +28,14 @@ TEST_F(InboxTest, TheDigestIsTheOneOfTheProduct) {
     EXPECT_EQ(database().value("SELECT fingerprint('abc')"), uuid_text(digest_of_bytes("abc")));
 }
 
+// The unit tests have the same text as the key of a message.
+TEST_F(InboxTest, SqlWritesTheKeyOfSeveralFieldsAsTopicsDo) {
+    EXPECT_EQ(
+        database().execute("SELECT '[' || to_json($1::text) || ',' || to_json($2::text) || ']'",
+                           {"a\"b\\c/d", "J\xc3\xb6rg\x01\n\x7f"})[0][0],
+        "[\"a\\\"b\\\\c/d\",\"J\xc3\xb6rg\\u0001\\n\x7f\"]");
+}
+
 TEST_F(InboxTest, AKeyIsFreshOnceAndItsResultIsReplayed) {
     EXPECT_EQ(session_.once("a").outcome, "fresh");
     const InboxAnswer again = other_.once("a");

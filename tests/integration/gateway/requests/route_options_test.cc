@@ -66,6 +66,68 @@ TEST_F(RouteOptionsTest, WithoutAFingerprintWhateverComesUnderAKeyIsARepeat) {
     EXPECT_EQ(rows(), "7|1");
 }
 
+TEST_F(RouteOptionsTest, AFingerprintOfFieldsTakesAnotherSpellingForARepeat) {
+    serve(route("/orders/{id}", "      fingerprint: {fields: [/amount, /note]}\n"));
+    EXPECT_FALSE(replayed(post("/orders/7", key, R"({"amount":1.50,"note":"a","at":1})")));
+    const RawResponse again =
+        post("/orders/7", key, R"({ "note": "\u0061", "at": 2, "amount": 15e-1 })");
+    EXPECT_EQ(again.status, 204);
+    EXPECT_TRUE(replayed(again));
+    EXPECT_EQ(post("/orders/7", key, R"({"amount":2,"note":"a"})").status, 422);
+    EXPECT_EQ(post("/orders/7", key, R"({"amount":1.50})").status, 422);
+    EXPECT_EQ(post("/orders/8", key, R"({"amount":1.50,"note":"a"})").status, 422);
+    EXPECT_EQ(post("/orders/7", key, R"({"amount":1.50,)").status, 400);
+    EXPECT_EQ(post("/orders/7", key, R"({"amount":1,"amount":1.50,"note":"a"})").status, 400);
+    EXPECT_EQ(rows(), "7|1.50");
+}
+
+TEST_F(RouteOptionsTest, TheReplayHeaderHasTheNameOfTheConfiguration) {
+    serve(route("/orders/{id}", "      replay_header: X-Again\n"));
+    EXPECT_FALSE(post("/orders/7", key, R"({"amount":1})").headers.contains("x-again"));
+    const RawResponse again = post("/orders/7", key, R"({"amount":1})");
+    EXPECT_EQ(again.headers.at("x-again"), "true");
+    EXPECT_FALSE(replayed(again));
+}
+
+// The test takes the row away in a way that no product's code does, so it shows where an answer
+// came from.
+TEST_F(RouteOptionsTest, AnAnswerIsRememberedAndWithoutACacheItIsReadEachTime) {
+    serve(route("/remembered/{id}", "") +
+          route("/read/{id}", "      results: {cache: 0B}\n      ledger: {name: read}\n"));
+    for (const char* path : {"/remembered/7", "/read/7"}) {
+        EXPECT_EQ(post(path, key, R"({"amount":1})").status, 204);
+    }
+    schema_.database().execute("DELETE FROM results_1_1");
+    schema_.database().execute("DELETE FROM results_2_1");
+    EXPECT_TRUE(replayed(post("/remembered/7", key, R"({"amount":1})")));
+    EXPECT_EQ(post("/read/7", key, R"({"amount":1})").status, 410);
+}
+
+// Forgotten by an operator, a key is carried out again, by whichever process comes first. What this
+// one remembers is another execution's answer then.
+TEST_F(RouteOptionsTest, ARememberedAnswerIsNotSentOnceItsKeyWasForgotten) {
+    serve(route("/orders/{id}", ""));
+    EXPECT_EQ(post("/orders/7", key, R"({"amount":1})").status, 204);
+    EXPECT_TRUE(replayed(post("/orders/7", key, R"({"amount":1})")));
+    const Digest digest = digest_of({"POST /orders/{id}", "", "header:Idempotency-Key", "k"});
+    Database& database = schema_.database();
+    database.execute("SELECT * FROM evict_claims(1, ARRAY[$1]::uuid[], 'a test')",
+                     {uuid_text(digest)});
+    // As another process does it, with another answer.
+    database.execute(
+        "INSERT INTO claims_1_1 (digest, fingerprint, record_offset, partition, source) "
+        "VALUES ($1, NULL, 1, 0, 1)",
+        {uuid_text(digest)});
+    database.execute(
+        "INSERT INTO results_1_1 (digest, tenant, kind, status, headers, body) VALUES "
+        "($1, '', 'done', 201, '[]', 'another')",
+        {uuid_text(digest)});
+    const RawResponse again = post("/orders/7", key, R"({"amount":1})");
+    EXPECT_TRUE(replayed(again));
+    EXPECT_EQ(again.status, 201);
+    EXPECT_EQ(again.body, "another");
+}
+
 TEST_F(RouteOptionsTest, WhereAKeyMayBeLeftOutEachRequestWithoutOneIsAnEffect) {
     serve(route("/orders/{id}", "      key: {use: optional}\n"));
     for (int i = 0; i < 2; ++i) {
@@ -103,6 +165,27 @@ TEST_F(RouteOptionsTest, WhatIsRefusedBeforeItRunsIsNotStoredUnderItsKey) {
     EXPECT_EQ(first.status, 204);
     EXPECT_FALSE(replayed(first));
     EXPECT_EQ(schema_.database().number("SELECT count(*) FROM " + table_ + " WHERE id = '7'"), 1);
+}
+
+// The digest is the one of explain and of the claims, so that a row leads to its claim.
+TEST_F(RouteOptionsTest, AColumnHasTheKeyItsDigestAndTheDownstreamKey) {
+    const std::string table =
+        schema_.user_table("keyed", "id text, digest uuid, downstream uuid, note text");
+    serve(
+        "    - method: POST\n      path: /keyed\n      key: {use: optional}\n      sink: {table: " +
+        table +
+        ", columns: {id: {key: text}, digest: {key: digest}, downstream: {key: downstream}, "
+        "note: /note}}\n");
+    EXPECT_EQ(post("/keyed", key, R"({"note":"with"})").status, 204);
+    EXPECT_EQ(post("/keyed", "", R"({"note":"without"})").status, 204);
+    Database& database = schema_.database();
+    const Digest digest = digest_of({"POST /keyed", "", "header:Idempotency-Key", "k"});
+    EXPECT_EQ(database.value("SELECT concat_ws(' ', id, digest, downstream) FROM " + table +
+                             " WHERE note = 'with'"),
+              "k " + uuid_text(digest) + " " + downstream_key(digest));
+    EXPECT_EQ(database.value("SELECT concat_ws(' ', id, digest, downstream) FROM " + table +
+                             " WHERE note = 'without'"),
+              "");
 }
 
 TEST_F(RouteOptionsTest, ItsCertificateAndItsKeyAreTheOnesOfTheConfiguration) {

@@ -99,6 +99,24 @@ TEST_F(Webhook, SendsPayloadKeyTraceAndConfiguredHeaders) {
     EXPECT_NEAR(std::stod(time), std::chrono::duration<double>(now).count(), 60);
 }
 
+TEST_F(Webhook, StandardWebhooksSignsTheDownstreamKeyAsTheEventsId) {
+    RecordingServer server([](const RecordedCall&, int) { return RecordedAnswer{200, {}, ""}; });
+    WebhookOptions options = options_for(server);
+    options.sign_secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    options.sign_scheme = WebhookOptions::SignScheme::standard_webhooks;
+    WebhookSink sink(options);
+    Message& one = message("key");
+    EXPECT_EQ(call_once(sink, one).kind, Kind::done);
+    const RecordedCall sent = server.calls().front();
+    EXPECT_EQ(sent.header("webhook-id"), downstream_key(one.digest));
+    EXPECT_EQ(sent.header("onceward-signature"), "");
+    const auto time = std::chrono::seconds(std::stoll(sent.header("webhook-timestamp")));
+    for (const auto& [name, value] : standard_webhooks_headers(
+             options.sign_secret, downstream_key(one.digest), time, sent.body)) {
+        EXPECT_EQ(sent.header(name), value);
+    }
+}
+
 TEST_F(Webhook, TheKeyIsTheSameOnEachTryAndAHeaderCannotBeSmuggledIn) {
     RecordingServer server([](const RecordedCall&, int call) {
         return RecordedAnswer{call == 1 ? 503 : 200, {}, ""};

@@ -153,6 +153,46 @@ TEST(HttpConfiguration, ARouteToASinkHasTheOptionsOfATopicsMessages) {
     EXPECT_EQ(contract.routes[1].retention, 2h);
 }
 
+TEST(HttpConfiguration, AFingerprintOfFieldsHasThePathsOfTheRoutesFormat) {
+    const std::string begin =
+        "http:\n"
+        "  routes:\n"
+        "    - method: POST\n"
+        "      path: /orders\n"
+        "      sink: {table: orders, columns: {id: /id}}\n"
+        "      fingerprint: ";
+    const LoadResult result = load(begin + "{fields: [/id, /amount]}\n");
+    for (const Finding& finding : result.findings) ADD_FAILURE() << to_text(finding, "test.yaml");
+    const RouteOptions& route = gateway_options(result.configuration).routes.at(0);
+    EXPECT_TRUE(route.fingerprint);
+    EXPECT_THAT(route.fingerprint_fields, ElementsAre("/id", "/amount"));
+    const auto fault = [&](const std::string& fingerprint) {
+        const LoadResult found = load(begin + fingerprint + "\n");
+        return found.findings.empty() ? "" : found.findings[0].message;
+    };
+    EXPECT_THAT(fault("{fields: [id]}"), HasSubstr("Write `/id`."));
+    EXPECT_THAT(fault("{fields: [/id]}\n      format: raw"),
+                HasSubstr("Write `fingerprint: request`"));
+    EXPECT_THAT(fault("payload"), HasSubstr("Write `none`, `request` or `{fields: [PATH, ...]}`."));
+    EXPECT_EQ(fault("request"), "");
+}
+
+TEST(HttpConfiguration, AKeyThatAGetMustHaveIsAWarning) {
+    const auto warning = [](const std::string& method, const std::string& key) {
+        const LoadResult found = load("http: {routes: [{method: " + method +
+                                      ", path: /orders, topic: t" + key + "}]}\n");
+        EXPECT_TRUE(found.usable());
+        return found.findings.empty() ? "" : found.findings[0].message;
+    };
+    for (const char* method : {"GET", "HEAD"}) {
+        EXPECT_THAT(warning(method, ""), HasSubstr(std::string(method) + " without a key"));
+        EXPECT_THAT(warning(method, ", key: {use: required}"), HasSubstr("use: forbidden"));
+        EXPECT_EQ(warning(method, ", key: {use: optional}"), "");
+        EXPECT_EQ(warning(method, ", key: {use: forbidden}"), "");
+    }
+    EXPECT_EQ(warning("POST", ""), "");
+}
+
 TEST(HttpConfiguration, WithoutRoutesThereMustBeTopics) {
     const LoadResult result = load("");
     ASSERT_EQ(result.findings.size(), 1U);

@@ -26,5 +26,24 @@ TEST(KeyScope, TakesQuotesOffWhereTheReaderTakesThemOff) {
     EXPECT_EQ(read(1, R"("a")"), R"("a")");
 }
 
+TEST(KeyScope, ReadsAComposedKeyHoweverItsJsonIsWritten) {
+    TopicConfiguration topic;
+    KeySource source;
+    source.kind = KeySource::Kind::fields;
+    source.names = {"/account", "/order"};
+    topic.key.sources = {source};
+    const KeyScope scope = scope_of(topic);
+    ASSERT_EQ(scope.kinds, std::vector<std::string>{R"(fields:["/account","/order"])"});
+    const auto read = [&](const std::string& key) {
+        return key_as_read(scope, scope.kinds.front(), key);
+    };
+    EXPECT_EQ(read(R"(["acme","17"])"), R"(["acme","17"])");
+    EXPECT_EQ(read("[ \"ac\\u006de\" ,\n\"17\" ]"), R"(["acme","17"])");
+    for (const char* other : {"acme", R"(["acme"])", R"(["acme","17","x"])", R"(["acme",17])",
+                              R"({"a":"b","c":"d"})"}) {
+        EXPECT_EQ(read(other), std::nullopt) << other;
+    }
+}
+
 }  // namespace
 }  // namespace onceward

@@ -97,6 +97,60 @@ TEST(Key, BooleansObjectsAndListsAreNoKeysAndNullIsMissing) {
     EXPECT_EQ(why(options, "{}"), Why::missing_key);
 }
 
+KeyOptions composed(std::vector<std::string> names) {
+    KeySource source = key_from(KeyKind::fields);
+    source.names = std::move(names);
+    return keys({source});
+}
+
+TEST(ComposedKey, IsTheJsonArrayOfItsPartsTexts) {
+    const KeyOptions options = composed({"/account", "/order"});
+    Taking taking(options);
+    EXPECT_EQ(taking.take(R"({"order":17,"account":"acme"})").key_text, R"(["acme","17"])");
+    EXPECT_EQ(taking.take(R"({"order":"\u00e9\n\"","account":1.50})").key_text,
+              R"(["1.50","é\n\""])");
+    // What SQL writes: InboxTest has the same text.
+    EXPECT_EQ(taking.take(R"({"account":"a\"b\\c\/d","order":"J\u00f6rg\u0001\n\u007f"})").key_text,
+              "[\"a\\\"b\\\\c/d\",\"J\xc3\xb6rg\\u0001\\n\x7f\"]");
+    EXPECT_EQ(
+        digest_with(options, R"({"order":17,"account":"acme"})"),
+        digest_of({"group/orders", "", R"(fields:["/account","/order"])", R"(["acme","17"])"}));
+}
+
+TEST(ComposedKey, PartsThatAreSplitOtherwiseAreOtherKeys) {
+    const KeyOptions options = composed({"/a", "/b"});
+    const auto digest = [&](const char* payload) { return digest_with(options, payload); };
+    EXPECT_NE(digest(R"({"a":"x","b":"y,z"})"), digest(R"({"a":"x,y","b":"z"})"));
+    EXPECT_NE(digest(R"({"a":"x\",\"y","b":"z"})"), digest(R"({"a":"x","b":"y\",\"z"})"));
+    EXPECT_NE(digest(R"({"a":"x","b":"y"})"), digest(R"({"a":"y","b":"x"})"));
+    EXPECT_NE(digest(R"({"a":"x","b":"y"})"),
+              digest_with(composed({"/b", "/a"}), R"({"a":"y","b":"x"})"))
+        << "the order of the paths is part of the key";
+}
+
+TEST(ComposedKey, IsMissingWithOneOfItsPartsAndInvalidWithABadOne) {
+    const KeyOptions options = composed({"/a", "/b"});
+    EXPECT_EQ(why(options, R"({"a":"x"})"), Why::missing_key);
+    EXPECT_EQ(why(options, R"({"a":"x","b":null})"), Why::missing_key);
+    EXPECT_EQ(why(options, R"({"a":"x","b":""})"), Why::invalid_key);
+    EXPECT_EQ(why(options, R"({"a":"x","b":true})"), Why::invalid_key);
+    EXPECT_EQ(why(options, R"({"a":"x","b":"y\u0000"})"), Why::invalid_key);
+    KeyOptions with_header = options;
+    with_header.sources.push_back(key_from(KeyKind::header, "key"));
+    Taking taking(with_header);
+    EXPECT_EQ(taking.take(R"({"a":"x"})", {{"key", "K"}}).key_text, "K");
+    Taking named(options);
+    const std::string reason = named.take("{}").rejection->reason;
+    EXPECT_NE(reason.find("fields `/a`, `/b`"), std::string::npos) << reason;
+}
+
+TEST(ComposedKey, TheRulesForLengthAreForTheWhole) {
+    KeyOptions options = composed({"/a", "/b"});
+    options.length_max = 9;
+    EXPECT_EQ(why(options, R"({"a":"x","b":"y"})"), std::nullopt);
+    EXPECT_EQ(why(options, R"({"a":"x","b":"yyy"})"), Why::invalid_key);
+}
+
 TEST(Key, TheMissingKeysReasonNamesWhereItWasLookedFor) {
     Taking taking(keys({key_from(KeyKind::header, "key"), key_from(KeyKind::field, "/id")}));
     const std::string reason = taking.take("{}").rejection->reason;

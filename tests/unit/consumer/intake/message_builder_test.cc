@@ -52,6 +52,46 @@ TEST(MessageBuilder, WhatIsNotThereIsAbsentOrNull) {
     EXPECT_EQ(null_header.fields[1].kind, Kind::null);
 }
 
+const std::vector<FieldSource> key_sources = {
+    {From::key, "text"}, {From::key, "digest"}, {From::key, "downstream"}};
+
+TEST(MessageBuilder, TheSinkGetsTheKeysTextItsDigestAndTheDownstreamKey) {
+    Taking taking(header_key(), {}, key_sources);
+    const Message& message = taking.take("{}", {{"key", "K"}});
+    const Digest digest = digest_of({"group/orders", "", "header:key", "K"});
+    ASSERT_EQ(message.fields.size(), 3U);
+    EXPECT_EQ(message.fields[0].text, "K");
+    EXPECT_EQ(message.fields[1].text, uuid_text(digest));
+    EXPECT_EQ(message.fields[2].text, downstream_key(digest));
+}
+
+TEST(MessageBuilder, AKeyThatIsKnownIsNotExtractedAndReachesTheSink) {
+    Taking taking(header_key(), {}, key_sources);
+    const MessageKey known{digest_of_bytes("d"), digest_of_bytes("f"), "k"};
+    taking.intake.take(record_of("{}", {{"key", "K"}}), known, taking.chunk);
+    const Message& message = taking.chunk.messages.back();
+    EXPECT_EQ(message.digest, known.digest);
+    EXPECT_EQ(message.fingerprint, known.fingerprint);
+    EXPECT_EQ(message.fields[0].text, "k");
+    EXPECT_EQ(message.fields[1].text, uuid_text(known.digest));
+    // A request without a key has a random digest, which says nothing.
+    taking.intake.take(record_of("{}"), MessageKey{digest_of_bytes("d")}, taking.chunk);
+    for (const Value& value : taking.chunk.messages.back().fields) {
+        EXPECT_EQ(value.kind, Kind::absent);
+    }
+}
+
+TEST(MessageBuilder, ADeferredMessagesKeyReachesTheSinkTooWhenItIsFinished) {
+    Taking taking(header_key(), {}, key_sources);
+    taking.intake.expect_duplicates(true);
+    taking.take("{}", {{"key", "K"}});
+    Message& message = taking.chunk.messages.back();
+    ASSERT_TRUE(message.deferred);
+    taking.intake.finish(message, *taking.chunk.arena);
+    ASSERT_EQ(message.fields.size(), 3U);
+    EXPECT_EQ(message.fields[0].text, "K");
+}
+
 TEST(MessageBuilder, KeyTenantAndSinkShareOneWalk) {
     KeyOptions options = keys({key_from(KeySource::Kind::field, "/id")});
     options.tenant = FieldSource{From::field, "/tenant"};
@@ -210,6 +250,10 @@ TEST(MessageBuilder, WithKeysDisabledNothingIsDigested) {
 
 TEST(MessageBuilder, UnknownMetadataIsASetUpError) {
     EXPECT_THROW(Taking(header_key(), {}, {{From::metadata, "ofset"}}), FormatError);
+    EXPECT_THROW(Taking(header_key(), {}, {{From::key, "digests"}}), FormatError);
+    KeyOptions of_itself = header_key();
+    of_itself.tenant = FieldSource{From::key, "text"};
+    EXPECT_THROW(Taking{of_itself}, FormatError);
 }
 
 TEST(Tombstone, RejectIsTheDefault) {

@@ -18,6 +18,74 @@ TEST(Signature, IsTheHmacOfTheStandard) {
               "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
+// The example of standardwebhooks.com.
+const std::string standard_secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const std::string event = R"({"test": 2432232314})";
+
+class StandardWebhooksTest : public ::testing::Test {
+  protected:
+    HttpHeaders headers(const std::string& signature,
+                        const std::string& id = "msg_p5jXN8AQM9LWM0D4loKWxJek") const {
+        return {{"Webhook-Id", id},
+                {"webhook-timestamp", "1614265330"},
+                {"webhook-signature", signature}};
+    }
+    Signed verify(const HttpHeaders& given, const std::string& text = event,
+                  std::chrono::seconds now = 1614265330s) const {
+        return verify_signature(options_, given, text, now);
+    }
+    SignatureOptions options_{.scheme = Scheme::standard_webhooks,
+                              .secrets = {"whsec_not", Secret(standard_secret)}};
+    const std::string good_ = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
+};
+
+TEST_F(StandardWebhooksTest, TheExampleOfTheStandardIsGood) {
+    EXPECT_EQ(verify(headers(good_)), Signed::good);
+    options_.secrets = {Secret(standard_secret.substr(6))};
+    EXPECT_EQ(verify(headers(good_)), Signed::good) << "without its prefix";
+    const std::string wrong = "v1,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    EXPECT_EQ(verify(headers(wrong)), Signed::wrong);
+    EXPECT_EQ(verify(headers("v1a,xyz " + wrong + " " + good_)), Signed::good);
+}
+
+TEST_F(StandardWebhooksTest, IdTimeAndBodyAreSigned) {
+    EXPECT_EQ(verify(headers(good_), event + " "), Signed::wrong);
+    EXPECT_EQ(verify(headers(good_, "msg_other")), Signed::wrong);
+    EXPECT_EQ(verify(headers(good_), event, 1614265631s), Signed::stale);
+    HttpHeaders later = headers(good_);
+    later[1].second = "1614265631";
+    EXPECT_EQ(verify(later, event, 1614265631s), Signed::wrong);
+    // With these it would be the same text.
+    HttpHeaders shifted = headers(good_, "msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330");
+    shifted[1].second = "7";
+    EXPECT_EQ(verify(shifted, event, 7s), Signed::malformed);
+}
+
+TEST_F(StandardWebhooksTest, WhatIsNotOfTheFormIsMalformed) {
+    EXPECT_EQ(verify({}), Signed::missing);
+    for (const std::string& value : {std::string("v1a,xyz"), std::string("v1,!"), good_.substr(3),
+                                     good_.substr(0, good_.size() - 4), std::string("v1,")}) {
+        EXPECT_EQ(verify(headers(value)), Signed::malformed) << value;
+    }
+    EXPECT_EQ(verify(headers(good_, "")), Signed::malformed);
+    for (const std::size_t left_out : {0U, 1U}) {
+        HttpHeaders without = headers(good_);
+        without.erase(without.begin() + static_cast<std::ptrdiff_t>(left_out));
+        EXPECT_EQ(verify(without), Signed::malformed) << left_out;
+        HttpHeaders twice = headers(good_);
+        twice.push_back(twice[left_out]);
+        EXPECT_EQ(verify(twice), Signed::malformed) << left_out;
+    }
+}
+
+TEST_F(StandardWebhooksTest, ASecretThatIsNoneOpensNothing) {
+    for (const char* secret : {"", "whsec_", "whsec_AAAA", "no base64"}) {
+        EXPECT_FALSE(standard_webhooks_key(secret)) << secret;
+        options_.secrets = {secret};
+        EXPECT_EQ(verify(headers(good_)), Signed::wrong) << secret;
+    }
+}
+
 class StripeTest : public ::testing::Test {
   protected:
     static std::string header(const std::string& secret, std::chrono::seconds time,

@@ -9,7 +9,7 @@
 namespace onceward {
 namespace {
 
-const std::string header = "Idempotency-Key";
+const OwnHeaders header;
 
 KeyedAnswer carried_out(KeyState state) {
     return {.state = state,
@@ -35,6 +35,20 @@ TEST(ResultReplay, AReplayedOneIsTheSameAndSaysSo) {
     EXPECT_EQ(again.status, first.status);
     EXPECT_EQ(again.headers, first.headers);
     EXPECT_EQ(again.body, first.body);
+}
+
+TEST(ResultReplay, TheReplayHeadersNameMayBeAnotherAndNoStoredAnswerBringsIt) {
+    const OwnHeaders named{.replay = "X-Replayed"};
+    KeyedAnswer first = carried_out(KeyState::fresh);
+    first.result.headers.emplace_back("x-replayed", "true");
+    EXPECT_TRUE(values_of(answer_of(first, named).headers, "X-Replayed").empty());
+    KeyedAnswer again = carried_out(KeyState::replayed);
+    again.result.headers.emplace_back("x-replayed", "false");
+    again.result.headers.emplace_back("Idempotent-Replayed", "true");
+    const HttpResponse response = answer_of(again, named);
+    EXPECT_EQ(only_value(response.headers, "X-Replayed"), "true");
+    EXPECT_TRUE(values_of(response.headers, "Idempotent-Replayed").empty());
+    EXPECT_TRUE(response.replayed);
 }
 
 TEST(ResultReplay, OneInFlightAndAConflictAreProblems) {

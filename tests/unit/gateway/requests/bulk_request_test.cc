@@ -62,13 +62,13 @@ TEST(Bulk, AnItemThatIsNoneIsRefusedInItsPlaceAndTheOthersAreTaken) {
 }
 
 TEST(Bulk, TheAnswersComeInTheItemsOrder) {
-    const HttpResponse response = bulk_response(
-        {{"a",
-          {.status = 201,
-           .headers = {{"Content-Type", "application/json"}},
-           .body = R"({"n":1.10})"}},
-         {"b", {.status = 200, .headers = {{"Idempotent-Replayed", "true"}}, .body = "text \"x\""}},
-         {"", {.status = 400}}});
+    const HttpResponse response =
+        bulk_response({{"a",
+                        {.status = 201,
+                         .headers = {{"Content-Type", "application/json"}},
+                         .body = R"({"n":1.10})"}},
+                       {"b", {.status = 200, .body = "text \"x\"", .replayed = true}},
+                       {"", {.status = 400}}});
     EXPECT_EQ(response.status, 207);
     EXPECT_EQ(response.body,
               R"([{"key":"a","status":201,"type":"application/json","body":{"n":1.10}},)"

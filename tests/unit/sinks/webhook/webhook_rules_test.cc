@@ -95,6 +95,18 @@ TEST(Rules, TheKeyThatGoesAlongIsAUuidOfVersion5AndTellsNothing) {
     EXPECT_EQ(key_header_value(digest), "\"" + key + "\"");
 }
 
+// The example of standardwebhooks.com.
+TEST(Rules, TheHeadersOfStandardWebhooksAreThoseOfTheStandard) {
+    const auto headers = standard_webhooks_headers("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                                                   "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330s,
+                                                   R"({"test": 2432232314})");
+    const std::vector<std::pair<std::string, std::string>> wanted{
+        {"webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek"},
+        {"webhook-timestamp", "1614265330"},
+        {"webhook-signature", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="}};
+    EXPECT_EQ(headers, wanted);
+}
+
 // As `openssl dgst -sha256 -hmac` has it.
 TEST(Rules, TheSignatureIsOverTimeAndBody) {
     const std::string one = signature("Jefe", 1700000000s, "{\"id\": 1}");
