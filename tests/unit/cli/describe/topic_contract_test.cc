@@ -55,6 +55,13 @@ TEST(TopicContract, ACallIsPromisedAtLeastOnceAndNotInATransactionWithItsKey) {
     }
 }
 
+TEST(TopicContract, AKeyOfSeveralFieldsNamesThem) {
+    const std::string text =
+        contract_for(std::string("    key: {sources: [{fields: [/account, /order]}]}\n") + a_table);
+    EXPECT_THAT(text, HasSubstr("minted by the producer: the fields /account and /order together, "
+                                "as a JSON array of texts"));
+}
+
 TEST(TopicContract, ARefusedCallThatHaltsItsTopicIsNotItsKeysEnd) {
     const std::string text = contract_for(std::string(a_webhook) + "    on_reject: halt\n");
     EXPECT_THAT(text, HasSubstr("halts the topic before the message and frees its key"));
