@@ -166,8 +166,7 @@ void check_minted(const RouteOptions& route, const Section& at) {
     const std::string option = "key.minted_at";
     at.check({
         {!at.given("sink") && !at.given("upstream"), option,
-         "On a route to a topic the topic's own `key.minted_at` decides. Remove it here, and name "
-         "the time's header in `forward_headers`."},
+         "The topic's own `key.minted_at` decides. Remove it, and forward the time's header."},
         {route.key.use == KeyUse::forbidden, option,
          "With `key.use: forbidden` there is no key. Remove it."},
         {kind == Kind::field && !route.minted_at.name.starts_with('/'), option,
@@ -293,13 +292,12 @@ void check_parts_of_path(const RouteConfiguration& route, const TopicConfigurati
 
 void check_sink_route(const RouteConfiguration& route, const TopicConfiguration& message,
                       const LedgerOptions& ledger, const Section& at) {
-    using Minted = MintedSource::Kind;
-    const Minted minted = route.options.minted_at.kind;
+    using Kind = MintedSource::Kind;
+    const Kind minted = route.options.minted_at.kind;
     at.check({
-        {minted != Minted::none && ledger.store == StoreKind::log, "key.minted_at",
-         "A `log` does not know since when it remembers keys. Write `store: table`, or remove "
-         "this."},
-        {route.bulk && (minted == Minted::header || minted == Minted::ce_time), "key.minted_at",
+        {minted != Kind::none && ledger.store == StoreKind::log, "key.minted_at",
+         "A `log` does not know since when it remembers keys. Write `store: table`."},
+        {route.bulk && (minted == Kind::header || minted == Kind::ce_time), "key.minted_at",
          "In bulk the items have one head. Write `uuid7`, or `{field: PATH}` of an item."},
         {at.given("forward_headers"), "forward_headers",
          "A sink's columns name the headers that they use. Remove it."},

@@ -173,8 +173,7 @@ void check_minted(const TopicConfiguration& topic, const LedgerOptions& ledger,
     };
     at.check({
         {ledger.store == StoreKind::log, "key.minted_at",
-         "A `log` does not know since when it remembers keys. Write `store: table`, or remove "
-         "this."},
+         "A `log` does not know since when it remembers keys. Write `store: table`."},
         {derives, "key.minted_at",
          "A derived key has no time, so it would be applied again after the retention. Write "
          "`reject` or `skip` for `on_missing` and `on_invalid`."},

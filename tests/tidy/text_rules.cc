@@ -184,6 +184,7 @@ Findings foreign_addresses(const Tree& tree) {
                                              "docs.redpanda.com",
                                              "docs.aws.amazon.com",
                                              "docs.redhat.com",
+                                             "www.standardwebhooks.com",
                                              "www.w3.org",
                                              "localhost",
                                              "127.0.0.1"};

@@ -163,7 +163,7 @@ TEST(HttpConfiguration, AFingerprintOfFieldsHasThePathsOfTheRoutesFormat) {
         "      fingerprint: ";
     const LoadResult result = load(begin + "{fields: [/id, /amount]}\n");
     for (const Finding& finding : result.findings) ADD_FAILURE() << to_text(finding, "test.yaml");
-    const RouteOptions& route = gateway_options(result.configuration).routes.at(0);
+    const RouteOptions route = gateway_options(result.configuration).routes.at(0);
     EXPECT_TRUE(route.fingerprint);
     EXPECT_THAT(route.fingerprint_fields, ElementsAre("/id", "/amount"));
     const auto fault = [&](const std::string& fingerprint) {
