@@ -39,7 +39,7 @@ test-postgres: ## The core and conformance suites on PostgreSQL 14 to 18: VERSIO
 	@cmake --build --preset release
 	@VERSIONS='$(VERSIONS)' scripts/test-postgres
 
-test-inbox: ## The inbox's packages in Python, TypeScript, Java and Go: LANGUAGES="go java"
+test-inbox: ## The inbox's packages in C++, Go, Java, Python and TypeScript: LANGUAGES="go java"
 	@scripts/setup inbox
 	@scripts/configure release
 	@cmake --build --preset release --target onceward
