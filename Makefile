@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox profile asan tsan format \
-	fuzz docs test-inbox linearizable
+	fuzz docs test-inbox linearizable race
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -51,6 +51,13 @@ linearizable: ## Histories of clients under kills, judged by Porcupine: OPERATIO
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward onceward-once-calls
 	@OPERATIONS=$(or $(OPERATIONS),1000000) tests/linearizable/run $(ARGUMENTS)
+
+race: ## All ways in race for the same keys, each killed at random: KEYS=10000 (Kafka, Go)
+	@scripts/setup test
+	@scripts/setup inbox
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target onceward onceward-once-calls onceward-pqxx-calls
+	@KEYS=$(or $(KEYS),10000) tests/linearizable/race $(ARGUMENTS)
 
 crash-test: ## The long crash suite: 100 kills over 200,000 messages
 	@scripts/setup test

@@ -64,7 +64,7 @@ class OnceLedger {
     std::shared_ptr<Registration> registration_ = std::make_shared<Registration>();
 };
 
-// Takes the place of a key's source if neither a message nor a request brought the key.
+// The place of a key's source if neither a message nor a request brought the key.
 inline constexpr std::string_view kind_of_calls = "once";
 
 struct OnceKey {
@@ -73,6 +73,9 @@ struct OnceKey {
     std::string_view text{};     // the key itself: 1 to 255 bytes, no NUL
     // A digest of the call's arguments: the same key with another fingerprint is a conflict.
     std::optional<Digest> fingerprint = std::nullopt;
+    // Another kind shares keys with messages, requests or the inbox, if the operation and the
+    // ledger are theirs too: `header:Idempotency-Key` is that of a route.
+    std::string_view kind = kind_of_calls;
 };
 
 // Thrown by the function: it will never succeed under this key. Its effects are rolled back. The
