@@ -11,7 +11,7 @@ ARG PROGRAM=build
 FROM ${BASE} AS build
 ARG PROGRAM
 # Packages and librdkafka first: they change less often than the source.
-COPY scripts/setup scripts/librdkafka /source/scripts/
+COPY scripts/setup scripts/librdkafka scripts/debian-source.sh /source/scripts/
 RUN [ "$PROGRAM" != build ] || /source/scripts/setup build
 COPY . /source
 RUN [ "$PROGRAM" != build ] || { \

@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox profile asan tsan format \
-	fuzz docs test-inbox linearizable
+	fuzz docs test-inbox linearizable race
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -39,7 +39,7 @@ test-postgres: ## The core and conformance suites on PostgreSQL 14 to 18: VERSIO
 	@cmake --build --preset release
 	@VERSIONS='$(VERSIONS)' scripts/test-postgres
 
-test-inbox: ## The inbox's packages in Python, TypeScript, Java and Go: LANGUAGES="go java"
+test-inbox: ## The inbox's packages in C++, Go, Java, Python and TypeScript: LANGUAGES="go java"
 	@scripts/setup inbox
 	@scripts/configure release
 	@cmake --build --preset release --target onceward
@@ -51,6 +51,13 @@ linearizable: ## Histories of clients under kills, judged by Porcupine: OPERATIO
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward onceward-once-calls
 	@OPERATIONS=$(or $(OPERATIONS),1000000) tests/linearizable/run $(ARGUMENTS)
+
+race: ## All ways in race for the same keys, each killed at random: KEYS=10000 (Kafka, Go)
+	@scripts/setup test
+	@scripts/setup inbox
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target onceward onceward-once-calls onceward-pqxx-calls
+	@KEYS=$(or $(KEYS),10000) tests/linearizable/race $(ARGUMENTS)
 
 crash-test: ## The long crash suite: 100 kills over 200,000 messages
 	@scripts/setup test

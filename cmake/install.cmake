@@ -1,5 +1,6 @@
 # An installed onceward is found with find_package(onceward) and linked as onceward::dedup,
-# onceward::consumer, onceward::sinks, onceward::client.
+# onceward::consumer, onceward::sinks, onceward::client. find_package(onceward COMPONENTS pqxx) finds
+# onceward::pqxx, which can be installed alone: cmake --install <build folder> --component pqxx.
 include(CMakePackageConfigHelpers)
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/onceward")
 
@@ -16,10 +17,22 @@ install(DIRECTORY "${CMAKE_BINARY_DIR}/schemas/"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/onceward/schemas" FILES_MATCHING PATTERN "*.h"
         PATTERN "CMakeFiles" EXCLUDE)
 
+if(TARGET onceward_pqxx)
+    install(TARGETS onceward_pqxx EXPORT onceward_pqxx_targets
+            ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT pqxx)
+    install(EXPORT onceward_pqxx_targets NAMESPACE onceward:: DESTINATION "${package_folder}"
+            FILE onceward-pqxx-targets.cmake COMPONENT pqxx)
+    install(DIRECTORY inbox/cpp/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/onceward/inbox/cpp"
+            COMPONENT pqxx FILES_MATCHING PATTERN "*.h"
+            PATTERN "tests" EXCLUDE PATTERN "examples" EXCLUDE PATTERN "build" EXCLUDE)
+endif()
+
 configure_package_config_file(cmake/onceward-config.cmake.in
     "${CMAKE_BINARY_DIR}/onceward-config.cmake" INSTALL_DESTINATION "${package_folder}")
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/onceward-config-version.cmake"
     COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/onceward-config.cmake"
-              "${CMAKE_BINARY_DIR}/onceward-config-version.cmake" cmake/find_rdkafka.cmake
-        DESTINATION "${package_folder}")
+foreach(component Unspecified pqxx)
+    install(FILES "${CMAKE_BINARY_DIR}/onceward-config.cmake"
+                  "${CMAKE_BINARY_DIR}/onceward-config-version.cmake" cmake/find_built.cmake
+            DESTINATION "${package_folder}" COMPONENT ${component})
+endforeach()

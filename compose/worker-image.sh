@@ -20,7 +20,7 @@ worker_image_of_build() {
     cp "$1" "$folder/image/program/onceward"
     "$root/scripts/runtime-packages" "$1" >"$folder/image/program/packages"
     cp "$root/Dockerfile" "$folder/context"
-    cp "$root/scripts/setup" "$root/scripts/librdkafka" "$folder/context/scripts"
+    cp "$root"/scripts/{setup,librdkafka,debian-source.sh} "$folder/context/scripts"
     program=onceward-program:build
     export ONCEWARD_IMAGE=onceward-worker:build
     before=$(docker images --quiet "$ONCEWARD_IMAGE")
@@ -47,7 +47,7 @@ worker_image_of_commit() {
     folder=$(mktemp -d)
     git -C "$root" archive "$1" | tar -C "$folder" -x || return 1
     cp "$root/Dockerfile" "$root/.dockerignore" "$folder"
-    cp "$root/scripts/runtime-packages" "$folder/scripts"
+    cp "$root"/scripts/{runtime-packages,debian-source.sh} "$folder/scripts"
     build_worker "$ONCEWARD_OLD_IMAGE" "$folder"
     rm -rf "$folder"
     [ -n "$(docker images --quiet "$ONCEWARD_OLD_IMAGE")" ]

@@ -32,7 +32,7 @@ Digest digest_of_key(const OnceKey& key) {
     if (key.operation.empty()) {
         throw std::invalid_argument("a key belongs to an operation: name it");
     }
-    return digest_of({key.operation, key.tenant, kind_of_calls, key.text});
+    return digest_of({key.operation, key.tenant, key.kind, key.text});
 }
 
 MessageResult within(const ResultLimits& limits, MessageResult result) {

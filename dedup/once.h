@@ -65,7 +65,7 @@ class OnceLedger {
     std::shared_ptr<Registration> registration_ = std::make_shared<Registration>();
 };
 
-// Takes the place of a key's source if neither a message nor a request brought the key.
+// The place of a key's source if neither a message nor a request brought the key.
 inline constexpr std::string_view kind_of_calls = "once";
 
 struct OnceKey {
@@ -77,6 +77,9 @@ struct OnceKey {
     // When the key was minted, such as minted_from_uuid7(). It joins the fingerprint. Without it a
     // key that is older than the retention is taken for a new one.
     std::optional<MintedAt> minted_at = std::nullopt;
+    // Another kind shares keys with messages, requests or the inbox, if the operation and the
+    // ledger are theirs too: `header:Idempotency-Key` is that of a route.
+    std::string_view kind = kind_of_calls;
 };
 
 // Thrown by the function: it will never succeed under this key. Its effects are rolled back. The

@@ -16,6 +16,8 @@ type options struct {
 	program, once             string
 	dsn, mutantDsn            string
 	folder                    string
+	race                      int
+	calls, broker             string
 	seed                      uint64
 }
 
@@ -30,6 +32,9 @@ func main() {
 	flag.StringVar(&given.dsn, "dsn", os.Getenv("ONCEWARD_TEST_DSN"), "a database with the schema")
 	flag.StringVar(&given.mutantDsn, "mutant-dsn", os.Getenv("ONCEWARD_MUTANT_DSN"),
 		"another one, whose functions may be broken")
+	flag.IntVar(&given.race, "race", 0, "only race for so many keys, with all programs at once")
+	flag.StringVar(&given.calls, "calls", "", "the folder of programs that call once()")
+	flag.StringVar(&given.broker, "broker", "scripts/kafka/run-broker", "starts a Kafka broker")
 	flag.StringVar(&given.folder, "folder", "", "for configurations and logs")
 	flag.Uint64Var(&given.seed, "seed", uint64(time.Now().UnixNano()), "of the draws")
 	flag.Parse()
@@ -49,6 +54,9 @@ func main() {
 func run(ctx context.Context, given options) (good bool, err error) {
 	if err := makeEffects(ctx, given.dsn); err != nil {
 		return false, err
+	}
+	if given.race > 0 {
+		return race(ctx, given)
 	}
 	targets, err := runTargets(ctx, given)
 	if err != nil {

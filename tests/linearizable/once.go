@@ -16,27 +16,22 @@ import (
 
 const onceClients = 8
 
-// onceClient calls once() of C++ in a process of its own, a line for each call.
+// onceClient calls once() in a process of its own, a line for each call. The programs are in
+// calls/.
 type onceClient struct {
-	program, dsn, ledger string
-	seen                 *history
-	random               *rand.Rand
-	lost                 *atomic.Int64
-	process              *exec.Cmd
-	input                io.WriteCloser
-	answers              *bufio.Reader
-	// Read by killOnce.
+	command []string
+	seen    *history
+	random  *rand.Rand
+	lost    *atomic.Int64
+	process *exec.Cmd
+	input   io.WriteCloser
+	answers *bufio.Reader
+	// Read by who kills.
 	running atomic.Pointer[os.Process]
 }
 
 func (c *onceClient) do(made *operation) {
-	pursue(made, c.seen, c.random, mostTries, func(bool) tried {
-		result := c.try(made)
-		if result == inDoubt {
-			c.lost.Add(1)
-		}
-		return result
-	})
+	pursue(made, c.seen, c.random, mostTries, func(bool) tried { return c.try(made) })
 }
 
 func (c *onceClient) try(made *operation) tried {
@@ -55,6 +50,7 @@ func (c *onceClient) try(made *operation) tried {
 	}
 	if err != nil {
 		c.close()
+		c.lost.Add(1)
 		return inDoubt
 	}
 	if _, err = fmt.Sscanln(line, &word, &stored); err != nil {
@@ -71,7 +67,7 @@ func (c *onceClient) try(made *operation) tried {
 }
 
 func (c *onceClient) start() (err error) {
-	c.process = exec.Command(c.program, c.dsn, c.ledger)
+	c.process = exec.Command(c.command[0], c.command[1:]...)
 	c.process.Stderr = os.Stderr
 	if c.input, err = c.process.StdinPipe(); err != nil {
 		return err
@@ -135,8 +131,9 @@ func runOnce(program, dsn string, operations int, seed uint64) (*target, error) 
 	own := make([]*onceClient, onceClients)
 	clients := make([]client, onceClients)
 	for place := range own {
-		own[place] = &onceClient{program: program, dsn: named, ledger: ledger, seen: made.seen,
-			random: rand.New(rand.NewPCG(seed, uint64(place))), lost: &lost}
+		own[place] = &onceClient{
+			command: []string{program, named, ledger, "judge", "once", made.effects},
+			seen:    made.seen, random: rand.New(rand.NewPCG(seed, uint64(place))), lost: &lost}
 		clients[place] = own[place]
 	}
 	// The first of them registers the ledger, which is rotated from then on.

@@ -3,17 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"log"
-	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,13 +18,14 @@ const (
 	doorsOfRoute = 2
 )
 
-const routeFunction = `CREATE FUNCTION linearizable.take_effect(requests jsonb[])
+// sinkFunction writes the effects of a batch into a table: the function's name and the table's.
+const sinkFunction = `CREATE FUNCTION linearizable.%[1]s(requests jsonb[])
     RETURNS TABLE (value bigint) LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN QUERY INSERT INTO linearizable.route_effects (key, value)
+    RETURN QUERY INSERT INTO %[2]s AS e (key, value)
         SELECT (r.request ->> 'key')::bigint, (r.request ->> 'value')::bigint
         FROM unnest(requests) WITH ORDINALITY AS r (request, place) ORDER BY r.place
-        RETURNING route_effects.value;
+        RETURNING e.value;
 END
 $$`
 
@@ -45,100 +40,48 @@ http:
       wait: 500ms
       fingerprint: none
       sink:
-        function: linearizable.take_effect
+        function: linearizable.%s
         columns: {key: {header: idempotency-key}, value: /value}
       ledger: {name: %s, retention: 24h}
 `
 
-// door is one process of "onceward serve", at one address, killed and started again.
-type door struct {
-	program, configuration, address, dsn string
-	log                                  *os.File
-}
-
-func newDoor(program, folder, dsn, ledger string, number int) (*door, error) {
+// newDoor is a process of "onceward serve" at an address of its own.
+func newDoor(program, folder, dsn, function, ledger string, number int) (*life, string, error) {
 	// The port is free again a moment later, and no other program of this test takes one.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	made := &door{program: program, address: listener.Addr().String(), dsn: dsn,
-		configuration: filepath.Join(folder, fmt.Sprintf("door%d.yaml", number))}
+	address := listener.Addr().String()
 	listener.Close()
-	made.log, err = os.Create(filepath.Join(folder, fmt.Sprintf("door%d.log", number)))
-	if err != nil {
-		return nil, err
+	named := filepath.Join(folder, fmt.Sprintf("door%d", number))
+	made := &life{command: []string{program, "serve", "--config", named + ".yaml"}, dsn: dsn,
+		ready: func() bool {
+			conn, err := net.Dial("tcp", address)
+			if err == nil {
+				conn.Close()
+			}
+			return err == nil
+		}}
+	if made.log, err = os.Create(named + ".log"); err != nil {
+		return nil, "", err
 	}
-	return made, os.WriteFile(made.configuration,
-		fmt.Appendf(nil, routeConfiguration, made.address, ledger), 0o600)
-}
-
-// start starts the process and waits until it listens.
-func (d *door) start() (*exec.Cmd, error) {
-	process := exec.Command(d.program, "serve", "--config", d.configuration)
-	process.Env = append(os.Environ(), "ONCEWARD_JUDGE_DSN="+d.dsn)
-	process.Stdout, process.Stderr = d.log, d.log
-	// It does not outlive this program, nor the thread of run, which starts it.
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := process.Start(); err != nil {
-		return nil, err
-	}
-	for range 2000 {
-		conn, err := net.Dial("tcp", d.address)
-		if err == nil {
-			conn.Close()
-			return process, nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	process.Process.Kill()
-	process.Wait()
-	text, _ := os.ReadFile(d.log.Name())
-	return nil, fmt.Errorf("onceward serve does not listen:\n%s", tail(string(text), 20))
-}
-
-// run starts the process, and says so to ready the first time. At each word of now it kills the
-// process by SIGKILL and starts the next one.
-func (d *door) run(stop, now <-chan struct{}, ready *sync.WaitGroup, kills *atomic.Int64) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	first := true
-	for {
-		process, err := d.start()
-		if err != nil {
-			log.Fatal(err)
-		}
-		if first {
-			first = false
-			ready.Done()
-		}
-		select {
-		case <-stop:
-		case <-now:
-			pause(stop, rand.N(20*time.Millisecond))
-		}
-		process.Process.Kill()
-		process.Wait()
-		select {
-		case <-stop:
-			return
-		default:
-			kills.Add(1)
-		}
-	}
+	return made, "http://" + address, os.WriteFile(named+".yaml",
+		fmt.Appendf(nil, routeConfiguration, address, function, ledger), 0o600)
 }
 
 func runRoute(ctx context.Context, program, folder, dsn string, operations int,
 	seed uint64) (*target, error) {
-	if err := execute(ctx, dsn, routeFunction); err != nil {
-		return nil, err
-	}
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, err
 	}
 	made := &target{name: "route", operations: operations, seen: newHistory(),
 		effects: "linearizable.route_effects"}
+	err = execute(ctx, dsn, fmt.Sprintf(sinkFunction, "take_effect", made.effects))
+	if err != nil {
+		return nil, err
+	}
 	ledger := fmt.Sprintf("judge/route-%d", time.Now().UnixMicro())
 	keys := newKeyring(operations, routePace, seed)
 	var ready sync.WaitGroup
@@ -146,12 +89,12 @@ func runRoute(ctx context.Context, program, folder, dsn string, operations int,
 	var parts []func(<-chan struct{})
 	var addresses []string
 	for number := range doorsOfRoute {
-		one, err := newDoor(program, folder, dsn, ledger, number)
+		one, address, err := newDoor(program, folder, dsn, "take_effect", ledger, number)
 		if err != nil {
 			return nil, err
 		}
 		defer one.log.Close()
-		addresses = append(addresses, "http://"+one.address)
+		addresses = append(addresses, address)
 		ready.Add(1)
 		parts = append(parts, func(stop <-chan struct{}) { one.run(stop, keys.kill, &ready, &kills) })
 	}
@@ -170,9 +113,4 @@ func runRoute(ctx context.Context, program, folder, dsn string, operations int,
 	end()
 	made.kills, made.cuts, made.rotations = kills.Load(), lost.Load(), turns.rotations.Load()
 	return made, nil
-}
-
-func tail(text string, lines int) string {
-	all := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

@@ -40,14 +40,11 @@ std::set<std::string> installed_packages(const std::string& setup) {
 }
 
 std::set<std::string> found_by_cmake(const Tree& tree) {
-    static const std::regex found(R"(find_package\((\w[\w-]*))");
+    static const std::regex found(R"((?:find_package|onceward_find)\((\w[\w-]*))");
     std::set<std::string> names;
-    for (const std::string path : {"CMakeLists.txt", "cmake/find_rdkafka.cmake"}) {
-        const std::string text = content(tree, path);
-        for (std::sregex_iterator match(text.begin(), text.end(), found), end; match != end;
-             ++match) {
-            names.insert((*match)[1]);
-        }
+    const std::string text = content(tree, "CMakeLists.txt");
+    for (std::sregex_iterator match(text.begin(), text.end(), found), end; match != end; ++match) {
+        names.insert((*match)[1]);
     }
     names.erase("Threads");  // Part of the system.
     return names;

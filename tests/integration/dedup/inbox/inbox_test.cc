@@ -73,6 +73,18 @@ TEST_F(InboxTest, AKeyOfOnceIsKnownHereAndTheOtherWayRound) {
     EXPECT_EQ(call("b"), OnceAnswer::Kind::replayed);
 }
 
+TEST_F(InboxTest, AKeyOfOnceHasAKindOfTheCallersChoice) {
+    Connection connection(schema_.worker());
+    const OnceLedger ledger(connection, {.ledger = "inbox"});
+    EXPECT_EQ(session_.once("a").outcome, "fresh");
+    const auto call = [&](std::string_view kind) {
+        const OnceKey key{.operation = "pay", .text = "a", .kind = kind};
+        return once(connection, key, ledger, [](Transaction&) { return MessageResult{}; }).kind;
+    };
+    EXPECT_EQ(call("id"), OnceAnswer::Kind::replayed);
+    EXPECT_EQ(call("another"), OnceAnswer::Kind::applied);
+}
+
 TEST_F(InboxTest, AnotherFingerprintIsAConflict) {
     EXPECT_EQ(session_.once("a", "fingerprint('1')").outcome, "fresh");
     EXPECT_EQ(session_.once("a", "fingerprint('2')").outcome, "conflict");

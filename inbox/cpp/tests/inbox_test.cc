@@ -1,0 +1,112 @@
+// Keys, errors and the version of the SQL functions.
+
+#include <gtest/gtest.h>
+
+#include "inbox/cpp/claim.h"
+#include "support.h"
+
+namespace onceward::pqxx {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Uuids, AreReadInEitherCaseAndWrittenInLowerCase) {
+    const std::string text = "0192f0a4-7b2c-7def-8123-456789abcdef";
+    EXPECT_EQ(Uuid::parse(text).text(), text);
+    EXPECT_EQ(Uuid::parse("0192F0A4-7B2C-7DEF-8123-456789ABCDEF").text(), text);
+    for (const char* wrong : {"", "0192f0a4", "0192f0a47b2c7def8123456789abcdef00000",
+                              "0192f0a4-7b2c-7def-8123-456789abcdeg",
+                              "0192f0a4-7b2c-7def-8123+456789abcdef"}) {
+        EXPECT_EQ(refusal_of([&] { Uuid::parse(wrong); }), "OW004") << wrong;
+    }
+}
+
+TEST(Uuids, OfVersion7CarryTheirTime) {
+    const auto before = std::chrono::system_clock::now() - 1ms;
+    const std::string key = uuid7().text();
+    const auto minted_at = minted_at_of_uuid7(key);
+    ASSERT_TRUE(minted_at) << key;
+    EXPECT_GE(*minted_at, before);
+    EXPECT_LE(*minted_at, std::chrono::system_clock::now());
+    EXPECT_NE(uuid7(), uuid7());
+}
+
+TEST(Uuids, OfOtherVersionsCarryNoTime) {
+    EXPECT_EQ(minted_at_of_uuid7(Uuid::random().text()), std::nullopt);
+    EXPECT_EQ(minted_at_of_uuid7("order-17"), std::nullopt);
+    // Version 7 with the variant of another RFC.
+    EXPECT_EQ(minted_at_of_uuid7("0192f0a4-7b2c-7def-c123-456789abcdef"), std::nullopt);
+    EXPECT_EQ(minted_at_of_uuid7("00000000-03e8-7def-8123-456789abcdef"), Time(1000ms));
+}
+
+class Refusals : public ::testing::Test {
+  protected:
+    static void SetUpTestSuite() { set_up_database(); }
+
+    ::pqxx::connection connection_{dsn()};
+    ::pqxx::work transaction_{connection_};
+};
+
+TEST_F(Refusals, SayWhyInAnEnumAndInTheDatabasesWords) {
+    try {
+        claim(transaction_, {.operation = new_operation(), .ledger = "no such ledger"}, "k");
+        FAIL() << "it was not refused";
+    } catch (const Refused& refused) {
+        EXPECT_EQ(refused.why(), Refusal::ledger);
+        EXPECT_EQ(refused.sqlstate(), "OW002");
+        EXPECT_NE(std::string(refused.what()).find("no such ledger"), std::string::npos);
+    }
+}
+
+TEST_F(Refusals, OfOtherCausesPassAsTheyAre) {
+    EXPECT_THROW(transaction_.exec("SELECT 1 / 0"), ::pqxx::sql_error);
+    try {
+        claim(transaction_, {.operation = new_operation(), .ledger = "cpp_calls"}, "k");
+        FAIL() << "it was not refused";
+    } catch (const Refused&) {
+        FAIL() << "an aborted transaction is the database's own error";
+    } catch (const ::pqxx::sql_error& error) {
+        EXPECT_EQ(error.sqlstate(), "25P02");
+    }
+}
+
+TEST_F(Refusals, AHeaderThatIsNotUtf8IsAnArgument) {
+    const Inbox inbox{.operation = new_operation(), .ledger = "cpp_calls"};
+    const Claim claimed = claim(transaction_, inbox, "k");
+    EXPECT_EQ(refusal_of([&] {
+                  finish(transaction_, inbox, claimed, {.headers = {{"x", "\xff"}}});
+              }),
+              "OW004");
+}
+
+TEST_F(Refusals, ClaimsOfTwoAttemptsAreNotFinishedAtOnce) {
+    const Inbox inbox{.operation = new_operation(), .ledger = "cpp_calls"};
+    const std::vector<Claim> two{claim(transaction_, inbox, "a"), claim(transaction_, inbox, "b")};
+    EXPECT_EQ(refusal_of([&] { finish_many(transaction_, inbox, two); }), "OW004");
+}
+
+TEST_F(Refusals, ASchemaWithoutAnInboxIsAnotherVersion) {
+    try {
+        claim(transaction_, {.operation = new_operation(), .schema = "pg_catalog"}, "k");
+        FAIL() << "it was not refused";
+    } catch (const Refused& refused) {
+        EXPECT_EQ(refused.why(), Refusal::version);
+        EXPECT_NE(std::string(refused.what()).find("migrate up"), std::string::npos);
+    }
+}
+
+TEST_F(Refusals, ASchemaOfALaterVersionIsAnotherVersion) {
+    transaction_.exec("CREATE SCHEMA \"cpp later\"");
+    transaction_.exec(
+        "CREATE FUNCTION \"cpp later\".inbox_version() RETURNS integer RETURN 2");
+    try {
+        claim(transaction_, {.operation = new_operation(), .schema = "cpp later"}, "k");
+        FAIL() << "it was not refused";
+    } catch (const Refused& refused) {
+        EXPECT_EQ(refused.why(), Refusal::version);
+        EXPECT_NE(std::string(refused.what()).find("upgrade the library"), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace onceward::pqxx
