@@ -88,6 +88,7 @@ std::optional<DurableTotals> GroupTotals::read() {
         const QueryResult outbox = connection_->query(sql::outbox_totals, parameters);
         totals.outbox = {outbox.integer(0, 0), outbox.integer(0, 1)};
         totals.ledgers = view_ledgers(*connection_, std::nullopt, group_);
+        count_open_transactions(*connection_, totals.ledgers);
         return totals;
     } catch (const PostgresError& error) {
         log_debug("admin.totals_failed", {{"error", error.summary()}});

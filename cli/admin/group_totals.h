@@ -1,8 +1,8 @@
 #pragma once
-// The group's durable totals, as the fences' rows hold them, and what its ledgers keep. They are
-// read on demand, at most every ten seconds, over a session of its own that is closed when it is
-// not used any more. get() is thread-safe and waits for a second at most: if PostgreSQL does not
-// answer, it returns what was known before, with its time.
+// The group's durable totals, as the fences' rows hold them, and what its ledgers and those of the
+// inbox keep. They are read on demand, at most every ten seconds, over a session of its own that is
+// closed when it is not used any more. get() is thread-safe and waits for a second at most: if
+// PostgreSQL does not answer, it returns what was known before, with its time.
 
 #include <chrono>
 #include <condition_variable>

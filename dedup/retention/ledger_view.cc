@@ -85,8 +85,25 @@ std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional
         view.oldest_lease =
             std::max(view.oldest_lease, std::chrono::seconds(rows.integer(row, 16)));
         view.takes_requests = rows.boolean(row, 17);
+        view.has_inbox = rows.boolean(row, 18);
+        view.of_group = rows.boolean(row, 19);
+        view.results_bytes += rows.integer(row, 20);
+        if (rows.is_null(row, 21)) continue;
+        view.memory_begins = std::chrono::seconds(rows.integer(row, 21));
     }
     return ledgers;
+}
+
+void count_open_transactions(Connection& connection, std::vector<LedgerView>& ledgers) {
+    if (std::ranges::none_of(ledgers, &LedgerView::has_inbox)) return;
+    const QueryResult rows = connection.query(sql::ledger_open_transactions, {});
+    for (int row = 0; row < rows.rows(); ++row) {
+        const auto found = std::ranges::find(ledgers, rows.text(row, 0), &LedgerView::name);
+        if (found == ledgers.end()) continue;
+        found->open_transactions = rows.integer(row, 1);
+        if (rows.is_null(row, 2)) continue;
+        found->oldest_transaction = std::chrono::seconds(rows.integer(row, 2));
+    }
 }
 
 std::vector<RetentionHolder> retention_holders(Connection& connection, int ledger, int limit) {

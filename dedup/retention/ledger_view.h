@@ -39,15 +39,26 @@ struct LedgerView {
     // Whether requests claim in it, of routes or of once(): what has no log, and no fence that
     // counts what was applied.
     bool takes_requests = false;
+    bool has_inbox = false;          // programs claim in it by SQL
+    bool of_group = false;           // the group that was asked for feeds it
+    std::int64_t results_bytes = 0;  // of stored results, with indexes; `bytes` includes them
+    // Since 1970; nullopt if nothing was forgotten yet.
+    std::optional<std::chrono::seconds> memory_begins{};
+    // For a ledger with an inbox, after count_open_transactions(): how many transactions hold its
+    // lock, and for how long the oldest has been open, if PostgreSQL shows that to the owner.
+    std::int64_t open_transactions = 0;
+    std::optional<std::chrono::seconds> oldest_transaction{};
 };
 
-// By name: the one that is named, those that the group feeds, or all.
+// By name: the one that is named, those that the group or the inbox feeds, or all.
 std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
                                      const std::optional<std::string>& group);
 
 // The ledgers of services: those that calls of once() or of the inbox feed and nothing else. No
 // configuration has them.
 std::vector<LedgerOptions> service_ledgers(Connection& connection);
+// Adds the open transactions of the ledgers with an inbox. Reads the server's locks.
+void count_open_transactions(Connection& connection, std::vector<LedgerView>& ledgers);
 
 struct ClaimCount {
     std::int64_t claims = 0;

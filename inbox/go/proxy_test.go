@@ -19,9 +19,11 @@ type proxy struct {
 	loseAnswers, loseCommits, commits atomic.Int32
 }
 
-func newProxy(t *testing.T) *proxy {
+func newProxy(t *testing.T) *proxy { return newProxyTo(t, dsn(t)) }
+
+func newProxyTo(t *testing.T, dsn string) *proxy {
 	t.Helper()
-	target, err := pgxpool.ParseConfig(dsn(t))
+	target, err := pgxpool.ParseConfig(dsn)
 	require(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require(t, err)
@@ -100,10 +102,10 @@ func (p *proxy) pass(client, server net.Conn) {
 }
 
 // pool opens a pool whose connections go through the proxy.
-func (p *proxy) pool(t *testing.T) *pgxpool.Pool {
-	return openPool(t, func(config *pgxpool.Config) {
+func (p *proxy) pool(t *testing.T, config ...func(*pgxpool.Config)) *pgxpool.Pool {
+	return openPool(t, append(config, func(config *pgxpool.Config) {
 		config.ConnConfig.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", p.address)
 		}
-	})
+	})...)
 }

@@ -34,7 +34,11 @@ const PostgresAddress& postgres() {
     static std::unique_ptr<PrivatePostgres> server;
     static const PostgresAddress address = [] {
         const char* given = std::getenv("ONCEWARD_TEST_POSTGRES");
-        if (given == nullptr) server = std::make_unique<PrivatePostgres>();
+        if (given == nullptr) {
+            PrivatePostgresOptions options;
+            options.settings = {{"max_prepared_transactions", "4"}};
+            server = std::make_unique<PrivatePostgres>(std::move(options));
+        }
         const std::string dsn = given == nullptr ? server->dsn() : given;
         create_worker_role(dsn);
         return PostgresAddress{dsn, as_worker(dsn)};

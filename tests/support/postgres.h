@@ -2,7 +2,7 @@
 // The PostgreSQL that the tests of one executable share, and a schema of its own for each test.
 // Started by the first one that asks, which must be the main thread: the server ends with that
 // thread. Where ONCEWARD_TEST_POSTGRES holds a superuser's connection string, that server is used
-// instead.
+// instead; its max_prepared_transactions is 4 or more.
 
 #include <memory>
 #include <string>

@@ -17,6 +17,10 @@ from sqlalchemy.pool import NullPool
 from onceward_inbox import Inbox
 
 DSN = os.environ.get("ONCEWARD_TEST_DSN", "")
+# The same database through PgBouncer in transaction mode, with two sessions of the server.
+POOLER = os.environ.get("ONCEWARD_TEST_POOLER_DSN", "")
+# What psycopg needs there: no statement that is prepared in a session.
+POOLED: dict[str, Any] = {"prepare_threshold": None}
 KINDS = ["psycopg", "psycopg-async", "sqlalchemy", "sqlalchemy-async"]
 
 
@@ -26,15 +30,16 @@ def url(dsn: str) -> sqlalchemy.URL:
     return sqlalchemy.URL.create("postgresql+psycopg", query=given)
 
 
-def connect_of(kind: str, dsn: str = DSN) -> Any:
+def connect_of(kind: str, dsn: str = DSN, **options: Any) -> Any:
     """What lends connections of a kind, as `once` and the middleware take it."""
     if kind == "psycopg":
-        return lambda: psycopg.connect(dsn)
+        return lambda: psycopg.connect(dsn, **options)
     if kind == "psycopg-async":
-        return lambda: psycopg.AsyncConnection.connect(dsn)
+        return lambda: psycopg.AsyncConnection.connect(dsn, **options)
+    more: Any = {"poolclass": NullPool, "connect_args": options}
     if kind == "sqlalchemy":
-        return sessionmaker(sqlalchemy.create_engine(url(dsn), poolclass=NullPool))
-    return async_sessionmaker(create_async_engine(url(dsn), poolclass=NullPool))
+        return sessionmaker(sqlalchemy.create_engine(url(dsn), **more))
+    return async_sessionmaker(create_async_engine(url(dsn), **more))
 
 
 def execute(sql: str, *arguments: object) -> list[tuple[Any, ...]]:
@@ -49,8 +54,9 @@ class TestConnection:
 
     __test__ = False
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, dsn: str = DSN, **options: Any) -> None:
         self.kind = kind
+        self.lend = connect_of(kind, dsn, **options)
         self.waits = kind.endswith("-async")
         self.tx: Any = None
 
@@ -60,16 +66,23 @@ class TestConnection:
         return await asyncio.to_thread(call, *arguments, **named)
 
     async def open(self) -> None:
-        lent = connect_of(self.kind)()
+        lent = self.lend()
         self.tx = await lent if self.kind == "psycopg-async" else lent
 
-    async def sql(self, text: str, *, alone: bool = False) -> None:
+    async def sql(self, text: str, *, alone: bool = False) -> Any:
+        """Runs a statement and returns its cursor or result."""
         statement: Any = text.encode()
         if "sqlalchemy" in self.kind:
             statement = sqlalchemy.text(text)
-        await self._do(self.tx.execute, statement)
+        result = await self._do(self.tx.execute, statement)
         if alone:
             await self._do(self.tx.commit)
+        return result
+
+    async def row(self, text: str) -> tuple[Any, ...]:
+        """Runs a statement and returns its first row."""
+        row = (await self.sql(text)).fetchone()
+        return tuple(await row if self.kind == "psycopg-async" else row)
 
     async def call(self, inbox: Inbox, name: str, *arguments: Any, **named: Any) -> Any:
         return await self._do(getattr(inbox, name), self.tx, *arguments, **named)

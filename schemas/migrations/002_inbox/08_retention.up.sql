@@ -70,10 +70,10 @@ BEGIN
 END
 $$;
 
--- Who holds the ledger's lock now, the oldest first: sealing and expiry wait for all of them. What
--- another role's session runs is hidden by PostgreSQL, its pid and its role are not. A holder ends
--- with its transaction: idle for longer than the ledger's longest request, PostgreSQL ends it; else
--- SELECT pg_terminate_backend(pid), or ROLLBACK PREPARED.
+-- Who holds the ledger's lock now, the oldest first: sealing and expiry wait for all of them. Of
+-- another role's session PostgreSQL shows pid and role; state and time only if the schema's owner
+-- has pg_read_all_stats. A holder ends with its transaction: idle for longer than the ledger's
+-- longest request, PostgreSQL ends it; else SELECT pg_terminate_backend(pid), or ROLLBACK PREPARED.
 CREATE FUNCTION {schema}.holders(ledger text)
     RETURNS TABLE (pid integer, prepared text, role name, application text, state text,
         since timestamptz)
@@ -85,8 +85,12 @@ CREATE FUNCTION {schema}.holders(ledger text)
             AND k.objid = l.ledger::oid AND k.objsubid = 2 AND k.granted
             AND k.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
         LEFT JOIN pg_stat_activity a ON a.pid = k.pid
-        LEFT JOIN pg_prepared_xacts x ON k.pid IS NULL
-            AND x.transaction::text = split_part(k.virtualtransaction, '/', 2)
+        -- A prepared transaction has no process. Until the server restarts its locks have the
+        -- virtual number of the session that prepared it; the lock on its own number names it.
+        LEFT JOIN LATERAL (SELECT p.* FROM pg_locks own
+                JOIN pg_prepared_xacts p ON p.transaction = own.transactionid
+            WHERE k.pid IS NULL AND own.pid IS NULL AND own.locktype = 'transactionid'
+                AND own.virtualtransaction = k.virtualtransaction) AS x ON true
     WHERE l.name = holders.ledger
     ORDER BY 6
 $$;
@@ -94,8 +98,9 @@ $$;
 -- The same as a sentence for people; NULL if nobody holds it.
 CREATE FUNCTION {schema}.holders_text(ledger text) RETURNS text
     LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT string_agg(format('%s of role %s since %s', coalesce('pid ' || h.pid,
-            'prepared transaction ' || h.prepared), h.role, h.since), ', ')
+    SELECT string_agg(format('%s of role %s', coalesce('pid ' || h.pid,
+            'prepared transaction ' || h.prepared), h.role)
+            || coalesce(' since ' || h.since, ''), ', ')
         FROM {schema}.holders(ledger) AS h
 $$;
 

@@ -1,6 +1,8 @@
--- A row for each generation of the ledgers: of the one that is named, of those that a group feeds,
--- or of all. By the wall clock, which decides nothing: how long it has been kept beyond its
--- retention, and how old it is. The last column: whether requests claim there, which have no log.
+-- A row for each generation of the ledgers: of the one that is named, of those that a group or the
+-- inbox feeds, or of all. By the wall clock, which decides nothing: how long it has been kept
+-- beyond its retention, and how old it is. At the end: whether requests claim there, which have no
+-- log; whether the inbox does; whether the group does; the bytes of stored results; and when the
+-- ledger's memory begins, if anything was forgotten yet.
 SELECT l.ledger, l.name, l.store, l.reach, l.retention::text,
     extract(epoch FROM l.retention)::bigint, g.generation, g.created_at::text,
     g.sealed_at IS NOT NULL, CASE WHEN l.store = 'lease' THEN counted.leases ELSE s.claims END,
@@ -21,7 +23,13 @@ SELECT l.ledger, l.name, l.store, l.reach, l.retention::text,
     in_flight.held, in_flight.let_go,
     coalesce(ceil(extract(epoch FROM clock_timestamp() - in_flight.oldest)), 0)::bigint,
     EXISTS (SELECT FROM {schema}.ledger_feeds f
-        WHERE f.ledger = l.ledger AND f.longest_request IS NOT NULL)
+        WHERE f.ledger = l.ledger AND f.longest_request IS NOT NULL),
+    EXISTS (SELECT FROM {schema}.ledger_feeds f
+        WHERE f.ledger = l.ledger AND f.consumer_group = 'inbox'),
+    EXISTS (SELECT FROM {schema}.ledger_feeds f
+        WHERE f.ledger = l.ledger AND f.consumer_group = $2),
+    coalesce(pg_total_relation_size(made.results), 0),
+    extract(epoch FROM nullif(l.memory_begins, '-infinity'))::bigint
 FROM {schema}.ledgers l JOIN {schema}.generations g USING (ledger)
     LEFT JOIN {schema}.segments s USING (ledger, generation)
     CROSS JOIN LATERAL (SELECT
@@ -47,5 +55,5 @@ FROM {schema}.ledgers l JOIN {schema}.generations g USING (ledger)
             AND known.ledger = l.ledger AND known.state = 'in_flight') AS in_flight
 WHERE ($1::text IS NULL OR l.name = $1)
     AND ($2::text IS NULL OR EXISTS (SELECT FROM {schema}.ledger_feeds f
-        WHERE f.ledger = l.ledger AND f.consumer_group = $2))
+        WHERE f.ledger = l.ledger AND f.consumer_group IN ($2, 'inbox')))
 ORDER BY l.name, g.generation

@@ -105,6 +105,53 @@ TEST_F(InboxKeepTest, ExpiryDoesNotWaitForALongTransactionAndNamesIt) {
     EXPECT_EQ(expire()[0], "t");
 }
 
+// A prepared transaction is no session: nothing ends it but an operator, so it has to be named.
+class InboxPreparedTest : public InboxKeepTest {
+  protected:
+    InboxPreparedTest() {
+        session_.once("before");
+        other_.begin();
+        other_.finish(other_.claim("a"));
+        other_.database.execute("PREPARE TRANSACTION '" + name_ + "'");
+    }
+    ~InboxPreparedTest() override {
+        for (const Row& row : session_.database.execute("SELECT prepared FROM holders('inbox')")) {
+            if (row[0]) session_.database.execute("ROLLBACK PREPARED '" + *row[0] + "'");
+        }
+    }
+    std::string name_ = schema_.name() + " shop";
+};
+
+TEST_F(InboxPreparedTest, AClaimInAPreparedTransactionIsNamedAndCountsWhenThatIsCommitted) {
+    const Row holder =
+        session_.database.execute("SELECT pid, prepared, role FROM holders('inbox')").front();
+    EXPECT_EQ(holder[0], std::nullopt);
+    EXPECT_EQ(holder[1], name_);
+    EXPECT_TRUE(holder[2]);
+    const Row row = expire();
+    EXPECT_EQ(row[0], "f");
+    EXPECT_THAT(row[3].value_or(""),
+                ::testing::HasSubstr("prepared transaction " + name_ + " of role "));
+    session_.database.execute("SET lock_timeout = '50ms'");
+    EXPECT_EQ(sqlstate_of([&] { session_.claim("a"); }), "55P03");
+    session_.database.execute("COMMIT PREPARED '" + name_ + "'");
+    EXPECT_EQ(session_.claim("a").outcome, "duplicate");
+    EXPECT_EQ(expire()[0], "t");
+}
+
+TEST_F(InboxPreparedTest, APreparedTransactionThatIsRolledBackFreesItsKeys) {
+    session_.database.execute("ROLLBACK PREPARED '" + name_ + "'");
+    EXPECT_EQ(session_.once("a").outcome, "fresh");
+}
+
+TEST_F(InboxPreparedTest, AClaimWithoutAResultIsNotPrepared) {
+    session_.begin();
+    session_.claim("b");
+    EXPECT_EQ(sqlstate_of([&] { session_.database.execute("PREPARE TRANSACTION 'unfinished'"); }),
+              "OW005");
+    EXPECT_EQ(session_.once("b").outcome, "fresh");
+}
+
 // One session that is forgotten must not stop retention for ever.
 TEST_F(InboxKeepTest, ATransactionThatIsIdleForTooLongIsEndedWithItsClaim) {
     session_.database.execute("SELECT register_ledger('quick', longest_request => '100 ms')");

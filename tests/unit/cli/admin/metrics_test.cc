@@ -132,6 +132,40 @@ TEST(Metrics, ALedgerTellsWhatItKeepsAndHowLongItIsHeldBack) {
                 HasSubstr("onceward_ledger_takes_requests" + labels + "1\n"));
 }
 
+TEST(Metrics, ALedgerOfTheInboxTellsWhoHoldsItAndWhatItForgot) {
+    ProcessStatus process = one_worker();
+    process.durable.emplace();
+    LedgerView ledger;
+    ledger.name = "payments";
+    ledger.takes_requests = true;
+    ledger.has_inbox = true;
+    ledger.results_bytes = 16384;
+    process.durable->ledgers.push_back(ledger);
+    const std::string labels = "{group=\"inbox\",ledger=\"payments\"} ";
+    std::string text = metrics_text(process);
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_claims" + labels + "0\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_results_bytes" + labels + "16384\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_open_transactions" + labels + "0\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_open_transaction_seconds" + labels + "0\n"));
+    EXPECT_THAT(text, Not(HasSubstr("onceward_ledger_memory_begins")));
+    EXPECT_THAT(text, Not(HasSubstr("onceward_ledger_takes_requests")))
+        << "an alert joins by it: two groups of one process would make it fail";
+    process.durable->ledgers[0].open_transactions = 3;
+    process.durable->ledgers[0].memory_begins = 1'700'000'000s;
+    text = metrics_text(process);
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_open_transactions" + labels + "3\n"));
+    EXPECT_THAT(text, Not(HasSubstr("onceward_ledger_open_transaction_seconds")))
+        << "PostgreSQL hides the age";
+    EXPECT_THAT(text,
+                HasSubstr("onceward_ledger_memory_begins_timestamp_seconds" + labels + "17"));
+    process.durable->ledgers[0].oldest_transaction = 90s;
+    process.durable->ledgers[0].of_group = true;
+    text = metrics_text(process);
+    const std::string shared = "{group=\"billing\",ledger=\"payments\"} ";
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_open_transaction_seconds" + shared + "90\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_ledger_takes_requests" + shared + "1\n"));
+}
+
 TEST(Metrics, LeasesTellWhatIsInFlightAndWhatWasTakenOver) {
     ProcessStatus process = one_worker();
     EXPECT_THAT(metrics_text(process), Not(HasSubstr("onceward_lease"))) << "no topic has them";
