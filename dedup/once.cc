@@ -141,7 +141,7 @@ class OnceCall {
             case Verdict::duplicate: return known(unfenced.transaction());
             case Verdict::late: return {OnceAnswer::Kind::expired, {}};
             case Verdict::early:
-                throw std::invalid_argument("the key was minted more than a minute in the future");
+                throw std::invalid_argument("the key was minted in the future");
             case Verdict::fresh: break;
         }
         OnceAnswer answer;

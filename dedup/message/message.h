@@ -26,7 +26,7 @@ enum class Verdict : std::uint8_t {
     duplicate,
     conflict,  // the key was claimed with another fingerprint
     late,      // minted before the ledger's memory begins, and not known: it may have taken effect
-    early,     // minted later than clocks may differ
+    early,     // minted in the future, by more than clocks may differ
 };
 
 // Where a claim came from. A log knows the first and the last offset of a batch in each of its

@@ -69,7 +69,7 @@ Problem problem_of(Verdict verdict) {
     expects(verdict == Verdict::late || verdict == Verdict::early, "the ledger refused the key");
     if (verdict == Verdict::late) return {.kind = ProblemKind::key_expired};
     return {.kind = ProblemKind::key_malformed,
-            .detail = "The key was minted more than a minute in the future."};
+            .detail = "The key was minted in the future."};
 }
 
 Problem problem_of(const MintedSource& unreadable) {

@@ -32,11 +32,18 @@ CREATE FUNCTION {schema}.ledger_watermark(wanted_ledger integer) RETURNS timesta
     ) AS watermarks
 $$;
 
+-- How far apart the clocks may be of those that mint keys and of this server: a minute, and less in
+-- a ledger with a short retention, which would refuse new keys otherwise.
+CREATE FUNCTION {schema}.clock_skew(retention interval) RETURNS interval
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT least(interval '60 s', retention / 4)
+$$;
+
 -- Unlists the ledger's sealed generations that are older than watermark - retention, under the
 -- lock. Returns them, for drop_generation() in a later transaction: a reader that waits for the
 -- lock would deadlock with a DROP in this one. A log's floor moves in the same transaction: from
 -- `seq > last` alone a reader cannot know that what it had not read is gone. The ledger's memory
--- begins at the end of the last of them, plus the minute by which clocks may differ.
+-- begins at the end of the last of them, plus the skew of clocks.
 CREATE FUNCTION {schema}.unlist_expired(wanted_ledger integer) RETURNS SETOF bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -54,7 +61,7 @@ BEGIN
         RETURNING g.generation, g.sealed_at
     LOOP
         UPDATE {schema}.ledgers l SET memory_begins = greatest(memory_begins,
-                ended + interval '60 s')
+                ended + {schema}.clock_skew(retention))
             WHERE l.ledger = wanted_ledger;
         -- The log of a segment is gone, and was below the floor before.
         IF is_log AND to_regclass(format('{schema}.claims_%s_%s', wanted_ledger, gone)) IS NOT NULL
@@ -122,7 +129,7 @@ BEGIN
     -- would be judged by the memory of before, and called again after its lease is gone.
     PERFORM pg_advisory_xact_lock(1330524999, wanted_ledger);
     UPDATE {schema}.ledgers l SET memory_begins = greatest(l.memory_begins,
-            beyond + interval '60 s')
+            beyond + {schema}.clock_skew(retention))
         WHERE l.ledger = wanted_ledger;
     WITH taken AS (
         DELETE FROM {schema}.leases WHERE ledger = wanted_ledger AND digest = ANY (ARRAY(

@@ -22,7 +22,7 @@ DROP TABLE {schema}.leases, {schema}.replays, {schema}.imports, {schema}.evictio
     {schema}.partition_suspects, {schema}.fence_moves, {schema}.skipped_ranges, {schema}.fences,
     {schema}.claim_batches, {schema}.claims, {schema}.generations, {schema}.ledger_feeds,
     {schema}.ledgers;
-DROP FUNCTION {schema}.delete_ended_leases(integer, integer),
+DROP FUNCTION {schema}.clock_skew(interval), {schema}.delete_ended_leases(integer, integer),
     {schema}.orphaned_generations(integer), {schema}.drop_generation(integer, bigint),
     {schema}.unlist_expired(integer), {schema}.ledger_watermark(integer),
     {schema}.free_failed_leases(bigint[]), {schema}.evict_leases(integer, uuid[], text),

@@ -106,12 +106,16 @@ $$;
 -- Whether a key was minted before the ledger's memory begins. Refuses a time in the future.
 CREATE FUNCTION {schema}.is_late(wanted_ledger integer, minted_at timestamptz) RETURNS boolean
     LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    led record;
 BEGIN
-    IF minted_at > clock_timestamp() + interval '60 s' OR NOT isfinite(minted_at) THEN
-        RAISE EXCEPTION USING ERRCODE = 'OW004', MESSAGE = format('the key was minted at %s, '
-            'more than a minute in the future or at no time at all', minted_at);
+    SELECT l.memory_begins, l.retention INTO led FROM {schema}.ledgers l
+        WHERE l.ledger = wanted_ledger;
+    IF minted_at > clock_timestamp() + {schema}.clock_skew(led.retention)
+            OR NOT isfinite(minted_at) THEN
+        RAISE EXCEPTION USING ERRCODE = 'OW004', MESSAGE = format(
+            'the key was minted at %s, in the future or at no time at all', minted_at);
     END IF;
-    RETURN minted_at < (SELECT l.memory_begins FROM {schema}.ledgers l
-        WHERE l.ledger = wanted_ledger);
+    RETURN minted_at < led.memory_begins;
 END
 $$;

@@ -26,7 +26,7 @@ class MemoryTest : public CoreTest {
     // As retention does it, for claims that were made until now.
     void forget_all() {
         database().execute("SELECT rotate_ledger(1, (SELECT max(generation) FROM generations))");
-        database().execute("UPDATE ledgers SET retention = '1 ms'");
+        database().execute("UPDATE ledgers SET retention = '1 hour'");
         database().execute(
             "UPDATE fences SET watermark = clock_timestamp() + interval '1 day'");
         database().execute(
