@@ -134,7 +134,7 @@ Answer Client::send(const Request& request, const std::stop_token& stop) {
 // DANGER: stored before it is sent.
 Client::Key Client::key_of(const Request& request) {
     if (request.key) judge_key(*request.key);
-    const std::string minted = request.key ? *request.key : mint_key();
+    const std::string minted = request.key ? *request.key : mint_key(options_.uuid7);
     if (!request.operation) return {minted, request.key.has_value()};
     if (options_.store == nullptr) {
         throw std::invalid_argument(

@@ -28,6 +28,7 @@ struct Options {
     std::chrono::milliseconds timeout{30'000};  // of one attempt
     Headers headers{};                          // with each request, such as Authorization
     std::string key_header = "Idempotency-Key";
+    bool uuid7 = false;      // keys tell when they were minted: for a route with key.minted_at
     bool bare_keys = false;  // without the quotes of the IETF's draft
     // Called for weak keys and a store that does not forget; by default a line on the standard
     // error stream.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <span>
 #include <stdexcept>
@@ -75,9 +76,14 @@ bool follows(std::string_view key, std::string_view previous) {
 
 }  // namespace
 
-std::string mint_key() {
+std::string mint_key(bool uuid7) {
     std::array<unsigned char, 16> bytes = random_bytes();
-    bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0F) | 0x40);
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+    for (std::size_t i = 0; uuid7 && i < 6; ++i) {
+        bytes[i] = static_cast<unsigned char>(milliseconds >> (40 - 8 * i));
+    }
+    bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0F) | (uuid7 ? 0x70 : 0x40));
     bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3F) | 0x80);
     std::string text = hex(bytes);
     for (const std::size_t at : {20U, 16U, 12U, 8U}) text.insert(at, 1, '-');

@@ -8,8 +8,10 @@
 
 namespace onceward::client {
 
-// A UUID of version 4: 122 random bits.
-std::string mint_key();
+// A UUID of version 4: 122 random bits. With `uuid7` one of version 7 (RFC 9562): the milliseconds
+// of now, and 74 random bits. A server with `key.minted_at: uuid7` refuses it after it may have
+// forgotten it.
+std::string mint_key(bool uuid7 = false);
 
 // Throws std::invalid_argument for a key that no front door would take.
 void check_key(std::string_view key);

@@ -1,6 +1,8 @@
 """The rules apart from any server: keys, verdicts, pauses."""
 
+import time
 from datetime import datetime, timezone
+from uuid import RFC_4122, UUID
 
 import httpx
 import pytest
@@ -21,6 +23,16 @@ def test_minted_keys_are_strong_and_different() -> None:
     keys = {mint_key() for _ in range(1000)}
     assert len(keys) == 1000
     assert all(weakness(key, None) is None for key in keys)
+
+
+def test_a_key_of_version_7_has_its_time_and_is_strong() -> None:
+    before = time.time_ns() // 1_000_000
+    keys = [UUID(mint_key(uuid7=True)) for _ in range(1000)]
+    assert len(set(keys)) == 1000
+    for key in keys:
+        assert key.version == 7 and key.variant == RFC_4122
+        assert before <= key.int >> 80 <= time.time_ns() // 1_000_000
+        assert weakness(str(key), None) is None
 
 
 @pytest.mark.parametrize(

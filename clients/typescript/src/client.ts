@@ -26,6 +26,8 @@ export interface Options {
   /** Of one attempt (30 s). */
   timeout?: number;
   keyHeader?: string;
+  /** Keys tell when they were minted: for a route with `key.minted_at`. */
+  uuid7?: boolean;
   /** Without the quotes of the IETF's draft. */
   bareKeys?: boolean;
   /** With each request, such as Authorization. */
@@ -171,7 +173,7 @@ export class Client {
   private async keyOf(call: Call, print: string): Promise<Kept> {
     if (call.key !== undefined) this.judgeKey(call.key);
     const given = call.key !== undefined;
-    const minted = call.key ?? mintKey();
+    const minted = call.key ?? mintKey(this.options.uuid7);
     if (call.operation === undefined) return { key: minted, inDoubt: given };
     if (this.options.store === undefined) {
       throw new RangeError("an operation's key is kept in a store, and this client has none");

@@ -13,6 +13,18 @@ test("minted keys are strong and different", () => {
   for (const key of keys) assert.equal(weakness(key), undefined);
 });
 
+test("a key of version 7 has its time and is strong", () => {
+  const before = Date.now();
+  const keys = Array.from({ length: 1000 }, () => mintKey(true));
+  assert.equal(new Set(keys).size, 1000);
+  for (const key of keys) {
+    assert.match(key, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    const time = parseInt(key.replace("-", "").slice(0, 12), 16);
+    assert.ok(before <= time && time <= Date.now(), key);
+    assert.equal(weakness(key), undefined);
+  }
+});
+
 test("weak keys are known, strong ones are left alone", () => {
   for (const [key, previous] of [
     ["1732295000123"],

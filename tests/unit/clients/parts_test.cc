@@ -23,6 +23,25 @@ TEST(ClientKeys, AreStrongAndDifferentWhereTheyAreMinted) {
     EXPECT_EQ(keys.size(), 1000U);
 }
 
+TEST(ClientKeys, OfVersionSevenHaveTheirTimeAndAreStrong) {
+    const auto now = [] {
+        const auto time = std::chrono::system_clock::now().time_since_epoch();
+        return std::chrono::duration_cast<milliseconds>(time).count();
+    };
+    const auto before = now();
+    std::set<std::string> keys;
+    for (int i = 0; i < 1000; ++i) {
+        std::string key = mint_key(true);
+        EXPECT_EQ(key.at(14), '7') << key;
+        EXPECT_EQ(weakness(key, ""), "") << key;
+        const auto time = std::stoll(key.substr(0, 8) + key.substr(9, 4), nullptr, 16);
+        EXPECT_LE(before, time);
+        EXPECT_LE(time, now());
+        keys.insert(std::move(key));
+    }
+    EXPECT_EQ(keys.size(), 1000U);
+}
+
 TEST(ClientKeys, ThatAreWeakAreKnown) {
     const std::string payment = "payment-of-november-2026-000";
     EXPECT_NE(weakness("1732295000123", ""), "");

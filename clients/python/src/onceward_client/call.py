@@ -59,6 +59,7 @@ class Keys:
 
     store: Store | None
     retention: float
+    uuid7: bool = False
     previous: str | None = None  # given by the caller
 
     def key_of(
@@ -71,7 +72,7 @@ class Keys:
             self.previous = given
             if why is not None:
                 warnings.warn(f"weak idempotency key: {why}", keys.WeakKeyWarning, stacklevel=4)
-        minted = given or keys.mint_key()
+        minted = given or keys.mint_key(uuid7=self.uuid7)
         if operation is None:
             return minted, given is not None
         if self.store is None:

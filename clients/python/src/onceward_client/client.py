@@ -26,13 +26,14 @@ class Options:
     # Bounds each wait in an attempt (httpx): to connect, to send, and for the next bytes.
     timeout: float = 30.0
     key_header: str = "Idempotency-Key"
+    uuid7: bool = False  # keys tell when they were minted: for a route with key.minted_at
     bare_keys: bool = False  # without the quotes of the IETF's draft
 
 
 class _Base:
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._keys = Keys(options.store, options.retention)
+        self._keys = Keys(options.store, options.retention, options.uuid7)
 
     def _steps(
         self, request: httpx.Request, target: str, key: str | None, operation: str | None

@@ -2,6 +2,8 @@
 
 import math
 import re
+import secrets
+import time
 import uuid
 from collections import Counter
 
@@ -16,9 +18,17 @@ class WeakKeyWarning(UserWarning):
     """A key given by the caller that another operation might be given too."""
 
 
-def mint_key() -> str:
-    """A UUID of version 4: 122 random bits."""
-    return str(uuid.uuid4())
+def mint_key(*, uuid7: bool = False) -> str:
+    """A UUID of version 4: 122 random bits.
+
+    With `uuid7` one of version 7 (RFC 9562): the milliseconds of now, and 74 random bits. A server
+    with `key.minted_at: uuid7` refuses it after it may have forgotten it.
+    """
+    if not uuid7:
+        return str(uuid.uuid4())
+    milliseconds = time.time_ns() // 1_000_000
+    low = secrets.randbits(62) | 0b10 << 62
+    return str(uuid.UUID(int=milliseconds << 80 | 7 << 76 | secrets.randbits(12) << 64 | low))
 
 
 def check_key(key: str) -> None:
