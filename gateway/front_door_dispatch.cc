@@ -22,7 +22,10 @@ struct BulkAnswers {
 HttpResponse response_to(KeyedOutcome outcome, const RouteOptions& options) {
     if (const auto* problem = std::get_if<Problem>(&outcome)) return to_response(*problem);
     return answer_of(std::move(std::get<KeyedAnswer>(outcome)),
-                     {.key = options.key.header, .replay = options.replay_header});
+                     {.key = options.key.header,
+                      .replay = options.replay_header,
+                      .window = options.window_header,
+                      .known = options.window});
 }
 
 }  // namespace

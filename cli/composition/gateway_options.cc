@@ -37,6 +37,11 @@ GatewayOptions gateway_options(const Configuration& configuration) {
         } else {
             route.target = from.topic;
         }
+        for (const auto* routes : {&configuration.route_sinks, &configuration.route_upstreams}) {
+            const auto message = routes->find(place);
+            if (message == routes->end()) continue;
+            route.window = configuration.ledgers.at(message->second.ledger).retention;
+        }
         if (!route.signature) continue;
         route.signature->secrets = {from.secret};
         if (!from.previous_secret.empty()) {

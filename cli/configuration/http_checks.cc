@@ -175,20 +175,19 @@ void check_minted(const RouteOptions& route, const Section& at) {
     if (kind == Kind::header) check_header(route.minted_at.name, option, at);
 }
 
-void check_replay_header(const RouteConfiguration& route, const Section& at) {
-    if (!at.given("replay_header")) return;
-    const std::string& name = route.options.replay_header;
-    check_header(name, "replay_header", at);
+// A header that the front door adds to the answers of a route.
+void check_added_header(const RouteConfiguration& route, const std::string& option,
+                        const std::string& name, const Section& at) {
+    if (!at.given(option)) return;
+    check_header(name, option, at);
     const bool taken = is_never_stored(name) || same_header(name, route.options.key.header) ||
                        same_header(name, "Date") || same_header(name, "Retry-After") ||
                        same_header(name.substr(0, 8), "Content-");
     at.check({
-        {taken, "replay_header",
-         "`" + name +
-             "` has another meaning in an answer. Write a name of its own, such as "
-             "`X-Replayed`."},
-        {route.bulk, "replay_header",
-         "In bulk each item says `replayed` in the body. Remove it, or write `body: item`."},
+        {taken, option,
+         "`" + name + "` has another meaning in an answer. Write a name of its own."},
+        {route.bulk, option,
+         "In bulk the items have no headers. Remove it, or write `body: item`."},
     });
 }
 
@@ -251,7 +250,8 @@ void check_route(const RouteConfiguration& route, const HttpConfiguration& http,
                                         "client could choose its tenant or its key. Remove it.");
     }
     check_key(route.options, at);
-    check_replay_header(route, at);
+    check_added_header(route, "replay_header", route.options.replay_header, at);
+    check_added_header(route, "window_header", route.options.window_header, at);
     check_status_path(route.options, at);
     check_tenant(route, http, at);
     check_signature(route, at);

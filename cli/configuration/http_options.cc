@@ -119,6 +119,11 @@ const std::vector<OptionSpec> http_entries = {
      "To a sink or an upstream: the header that says, with `true`, that an answer is an earlier "
      "request's. A stored answer never brings one of that name.",
      "The [clients](clients.md) read the default only."},
+    {"http.routes[].window_header", "",
+     into([](To& to) { return &to.route->options.window_header; }),
+     "To a sink or an upstream: a header, such as `Idempotency-Key-Window`, of each answer to a "
+     "request with a key. It says for how many seconds the key is known at least: the ledger's "
+     "retention."},
     {"http.routes[].status_path", "", into([](To& to) { return &to.route->options.status_path; }),
      "To a sink or an upstream: a path where GET returns what became of a key: `in-flight`, "
      "`completed` with its answer's status, for an upstream also `outcome-unknown`; 410 if the "

@@ -76,10 +76,15 @@ ResponseTree success(const RouteOptions& route) {
                  {{"description", "An answer for each item, in their order."},
                   {"content", {{"application/json", {{"schema", answers_schema()}}}}}}}};
     }
-    const ResponseTree replayed = {
+    ResponseTree replayed = {
         {route.replay_header,
          {{"description", "`true` if this is the first attempt's stored answer."},
           {"schema", {{"type", "string"}, {"enum", {"true"}}}}}}};
+    if (!route.window_header.empty()) {
+        replayed[route.window_header] = {
+            {"description", "For how many seconds the key is known at least."},
+            {"schema", {{"type", "integer"}}}};
+    }
     const bool keyed = route.key.use != KeyUse::forbidden;
     ResponseTree own = {{"2XX", {{"description", "The operation's own answer."}}}};
     if (keyed) own["2XX"]["headers"] = replayed;

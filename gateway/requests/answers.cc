@@ -30,8 +30,13 @@ HttpResponse answer_of(KeyedAnswer answer, const OwnHeaders& own) {
             response = std::move(answer.result);
             std::erase_if(response.headers, [&](const auto& header) {
                 return !may_replay(header.first, header.second) ||
-                       same_header(header.first, own.key) || same_header(header.first, own.replay);
+                       same_header(header.first, own.key) ||
+                       same_header(header.first, own.replay) ||
+                       same_header(header.first, own.window);
             });
+            if (!own.window.empty()) {
+                response.headers.emplace_back(own.window, std::to_string(own.known.count()));
+            }
             break;
         case KeyState::in_flight:
             response = to_response({.kind = ProblemKind::key_in_flight,

@@ -36,6 +36,8 @@ struct KeyedAnswer {
 struct OwnHeaders {
     std::string key = "Idempotency-Key";
     std::string replay = "Idempotent-Replayed";  // `true` on what is replayed
+    std::string window{};  // for how many seconds the key is known; '': none
+    std::chrono::seconds known{0};
 };
 HttpResponse answer_of(KeyedAnswer answer, const OwnHeaders& own);
 

@@ -84,6 +84,9 @@ struct RouteOptions {
     std::vector<std::string> fingerprint_fields;
     // The header that says, with `true`, that an answer is an earlier request's.
     std::string replay_header = "Idempotent-Replayed";
+    // Says for how many seconds a key is known at least; '': nothing says so.
+    std::string window_header;
+    std::chrono::seconds window{0};
     // The path where GET returns what became of a key of this route, with the same tenant and token
     // and the key in its header; '': there is none. Only for a route to a sink or to an upstream.
     std::string status_path;

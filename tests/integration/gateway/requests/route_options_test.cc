@@ -89,6 +89,17 @@ TEST_F(RouteOptionsTest, TheReplayHeaderHasTheNameOfTheConfiguration) {
     EXPECT_FALSE(replayed(again));
 }
 
+TEST_F(RouteOptionsTest, TheWindowHeaderSaysForHowLongAKeyIsKnown) {
+    serve(route("/orders/{id}", "      window_header: X-Window\n      ledger: {retention: 2h}\n"));
+    for (const bool again : {false, true}) {
+        const RawResponse answer = post("/orders/7", key, R"({"amount":1})");
+        EXPECT_EQ(replayed(answer), again);
+        EXPECT_EQ(answer.headers.at("x-window"), "7200");
+    }
+    EXPECT_FALSE(post("/orders/7", key, R"({"amount":2})").headers.contains("x-window"))
+        << "a refusal has none";
+}
+
 // The test takes the row away in a way that no product's code does, so it shows where an answer
 // came from.
 TEST_F(RouteOptionsTest, AnAnswerIsRememberedAndWithoutACacheItIsReadEachTime) {
