@@ -1,6 +1,6 @@
 # An installed onceward is found with find_package(onceward) and linked as onceward::dedup,
-# onceward::consumer, onceward::sinks, onceward::client. find_package(onceward COMPONENTS pqxx) finds
-# onceward::pqxx, which can be installed alone: cmake --install <build folder> --component pqxx.
+# onceward::consumer, onceward::sinks, onceward::client. With COMPONENTS pqxx it is onceward::pqxx,
+# which can be installed alone: cmake --install <build folder> --component pqxx.
 include(CMakePackageConfigHelpers)
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/onceward")
 

@@ -32,8 +32,8 @@ struct Claim {
 
 struct ClaimOptions {
     std::optional<Uuid> fingerprint{};  // of what came with the key; see fingerprint_of()
-    std::optional<Uuid> attempt{};      // names the request over all of its tries; else a random one
-    std::optional<Time> minted_at{};    // with it a key from before the ledger's memory is `expired`
+    std::optional<Uuid> attempt{};      // names the request over its tries; else a random one
+    std::optional<Time> minted_at{};    // a key from before the ledger's memory is `expired`
 };
 
 Claim claim(::pqxx::transaction_base& transaction, const Inbox& inbox, std::string_view key,

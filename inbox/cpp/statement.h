@@ -24,9 +24,9 @@ namespace onceward::pqxx {
 std::optional<std::string> text_of(const std::optional<Uuid>& value);
 std::optional<std::string> text_of(const std::optional<Time>& value);
 std::string headers_of(const Result& result);
-// Of PostgreSQL's array type. REQUIRES: the elements have no blanks, quotes and commas.
+// A list of PostgreSQL. REQUIRES: the elements have no quotes; their backslashes are doubled.
 std::string array_of(std::span<const std::optional<std::string>> elements);
-// Of bytea[].
+// The same, as bytea[].
 std::string array_of(const ::pqxx::transaction_base& transaction,
                      std::span<const std::string> elements);
 

@@ -21,7 +21,7 @@ class Uuid {
     using Bytes = std::array<unsigned char, 16>;
 
     explicit Uuid(const Bytes& bytes) : bytes_(bytes) {}
-    // Of version 4.
+    // A new one of version 4.
     static Uuid random();
     // The form of RFC 9562, in either case.
     static Uuid parse(std::string_view text);
@@ -34,7 +34,7 @@ class Uuid {
     Bytes bytes_;
 };
 
-// Of what came with a key: the first 16 bytes of its SHA-256, as onceward.fingerprint() has it.
+// The first 16 bytes of the SHA-256 of what came with a key, as onceward.fingerprint() has them.
 Uuid fingerprint_of(std::string_view content);
 
 // Mints a key that carries its time (RFC 9562, version 7).

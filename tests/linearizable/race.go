@@ -127,9 +127,9 @@ func runRace(ctx context.Context, given options) (*target, []*racer, *raceWorker
 	if err = worker.begin(); err != nil {
 		return fail(err)
 	}
-	defer worker.end()
+	defer worker.stop()
 	begin := time.Now()
-	for first := 1; first <= given.race; first += raceBlock {
+	for first := 1; first <= given.race && len(made.seen.complaints) == 0; first += raceBlock {
 		var keys []int64
 		for key := first; key < first+raceBlock && key <= given.race; key++ {
 			keys = append(keys, int64(key))

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -36,12 +35,10 @@ topics:
       columns: {key: /key, value: /value}
 `
 
-// raceWorker is "onceward run" on a topic of the keys, with its broker and its producer.
+// raceWorker is "onceward run" on a topic of the keys, with its broker.
 type raceWorker struct {
 	broker, worker *life
-	produce        []string // its command
-	producer       *exec.Cmd
-	records        io.WriteCloser
+	produce        []string // the producer's command
 	seen           *history
 	kills          atomic.Int64
 	now            chan struct{}
@@ -77,29 +74,21 @@ func newRaceWorker(given options, seen *history) (made *raceWorker, err error) {
 		return nil, err
 	}
 	made.produce = []string{given.program, "produce", "--topic", "race", "--bootstrap-server",
-		address, "--key-field", "key", "-X", "linger.ms=1"}
+		address, "--key-field", "key"}
 	return made, os.WriteFile(named("worker.yaml"),
 		fmt.Appendf(nil, workerConfiguration, address, raceKind, raceOperation, raceLedger), 0o600)
 }
 
-// begin starts producer and worker; the broker runs. The worker's kills begin with it.
+// begin starts the worker; the broker runs. The worker's kills begin with it.
 func (w *raceWorker) begin() (err error) {
 	// A producer without records asks for the topic, which makes the broker create it.
 	for range 100 {
-		if err = exec.Command(w.produce[0], w.produce[1:]...).Run(); err == nil {
+		if err = w.send(""); err == nil {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	if err != nil {
-		return fmt.Errorf("the topic cannot be created: %w", err)
-	}
-	w.producer = exec.Command(w.produce[0], w.produce[1:]...)
-	w.producer.Stderr = os.Stderr
-	if w.records, err = w.producer.StdinPipe(); err != nil {
-		return err
-	}
-	if err = w.producer.Start(); err != nil {
 		return err
 	}
 	var ready sync.WaitGroup
@@ -109,10 +98,15 @@ func (w *raceWorker) begin() (err error) {
 	return nil
 }
 
-func (w *raceWorker) end() {
-	w.records.Close()
-	w.producer.Wait()
-	w.stop()
+// send runs a producer for the lines.
+func (w *raceWorker) send(lines string) error {
+	process := exec.Command(w.produce[0], w.produce[1:]...)
+	process.Stdin = strings.NewReader(lines)
+	output, err := process.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("onceward produce: %w: %s", err, output)
+	}
+	return nil
 }
 
 // take sends records of the keys and waits until the fences have passed them, which is when the
@@ -125,14 +119,14 @@ func (w *raceWorker) take(ctx context.Context, keys []int64, dsn string) {
 		w.done = append(w.done, made)
 		fmt.Fprintf(&lines, "{\"key\": %d, \"value\": %d}\n", made.key, made.value)
 	}
-	if _, err := io.WriteString(w.records, lines.String()); err != nil {
-		w.seen.complain("the producer has ended: " + err.Error())
-		return
-	}
 	if len(w.done) <= 3*raceBlock || rand.IntN(2) == 0 {
 		time.AfterFunc(rand.N(400*time.Millisecond), func() { say(w.now) })
 	}
-	for range 3000 {
+	if err := w.send(lines.String()); err != nil {
+		w.seen.complain(err.Error())
+		return
+	}
+	for range 6000 {
 		passed, err := passed(ctx, dsn)
 		if err == nil && passed.applied+passed.duplicates >= int64(len(w.done)) {
 			return

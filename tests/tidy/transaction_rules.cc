@@ -5,8 +5,10 @@
 namespace onceward::tidy {
 namespace {
 
+// The inbox's packages only call the schema's functions, in their own languages.
 bool is_product(std::string_view path) {
-    return is_cpp(path) && !within(path, "tests") && !within(path, "examples");
+    return is_cpp(path) && !within(path, "tests") && !within(path, "examples") &&
+           !within(path, "inbox");
 }
 
 }  // namespace

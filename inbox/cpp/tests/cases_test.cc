@@ -4,94 +4,20 @@
 #include <sys/socket.h>
 
 #include <cctype>
-#include <fstream>
 #include <future>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <variant>
 
 #include "inbox/cpp/lease.h"
+#include "case_form.h"
 #include "support.h"
 
 namespace onceward::pqxx {
 namespace {
 
-using Json = nlohmann::json;
 using Answer = std::variant<std::monostate, Claim, std::vector<Claim>, Lease, bool>;
-
-const Json& cases() {
-    static const Json file = Json::parse(std::ifstream(INBOX_CASES));
-    return file;
-}
-
-std::string from_hex(const std::string& hex) {
-    std::string bytes;
-    for (std::size_t at = 0; at < hex.size(); at += 2) {
-        bytes += static_cast<char>(std::stoi(hex.substr(at, 2), nullptr, 16));
-    }
-    return bytes;
-}
-
-std::string key_of(const Json& key) {
-    if (key.is_string()) return key;
-    if (key.contains("hex")) return from_hex(key.at("hex"));
-    std::string text;
-    for (int i = 0; i < key.at("times"); ++i) text += key.at("repeat");
-    return text;
-}
-
-// As in 2026-01-02T03:04:05.678901Z; the fraction may be missing.
-std::optional<Time> time_of(const Json& text) {
-    if (text.is_null()) return std::nullopt;
-    int year = 0;
-    unsigned month = 0;
-    unsigned day = 0;
-    int hour = 0;
-    int minute = 0;
-    int second = 0;
-    int fraction = 0;
-    std::sscanf(std::string(text).c_str(), "%d-%u-%uT%d:%d:%d.%6dZ", &year, &month, &day, &hour,
-                &minute, &second, &fraction);
-    const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
-                                           std::chrono::day(day)};
-    return Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
-           std::chrono::minutes(minute) + std::chrono::seconds(second) +
-           std::chrono::microseconds(fraction);
-}
-
-// A step, which knows all members that were asked for. One that nobody asked for is a check that
-// the player skips.
-class Step {
-  public:
-    explicit Step(const Json& step) : step_(step) {}
-
-    bool has(const std::string& name) {
-        asked_.insert(name);
-        return step_.contains(name);
-    }
-    Json at(const std::string& name) {
-        if (!has(name)) throw std::runtime_error("a step has no " + name + ": " + step_.dump());
-        return step_.at(name);
-    }
-    template <class Value>
-    Value get(const std::string& name, const Value& otherwise) {
-        return has(name) ? step_.at(name).get<Value>() : otherwise;
-    }
-    std::string text(const std::string& name) { return get<std::string>(name, ""); }
-    bool knows_all() const {
-        for (const auto& [name, value] : step_.items()) {
-            if (!asked_.contains(name)) return false;
-        }
-        return true;
-    }
-
-  private:
-    Json step_;
-    std::set<std::string> asked_;
-};
 
 struct Session {
     std::unique_ptr<::pqxx::connection> connection;
@@ -265,7 +191,9 @@ class Player {
         std::optional<Uuid> attempt;
         if (step.has("attempt")) attempt = Uuid::parse(step.text("attempt"));
         if (what == "claim") {
-            const ClaimOptions options{fingerprint, attempt, time_of(step.get("minted_at", Json()))};
+            const ClaimOptions options{.fingerprint = fingerprint,
+                                       .attempt = attempt,
+                                       .minted_at = time_of(step.get("minted_at", Json()))};
             return call([&in, with, key = key_of(step.at("key")), options]() -> Answer {
                 return claim(in, with, key, options);
             });

@@ -35,7 +35,8 @@ class Once : public ::testing::Test {
     }
     // A function that the database calls at COMMIT of a transaction with an effect of this test.
     void at_commit(const std::string& body) {
-        const std::string name = "cpp_commit_" + std::to_string(std::hash<std::string>{}(operation_));
+        const auto number = std::hash<std::string>{}(operation_);
+        const std::string name = "cpp_commit_" + std::to_string(number);
         execute("CREATE TABLE " + name + " ()");
         execute("CREATE FUNCTION " + name + "_do() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " +
                 body + "; RETURN NULL; END $$");
@@ -94,7 +95,7 @@ TEST_F(Once, AFailureIsStoredWithoutItsEffects) {
     EXPECT_EQ(runs_, 1);
 }
 
-// The server is in COMMIT when the connection is cut, and goes on.
+// The server is in COMMIT when the connection is cut, and finishes it.
 TEST_F(Once, ACommitWhoseAnswerIsLostIsTheCallsOwnResult) {
     at_commit("PERFORM pg_advisory_xact_lock(17171717)");
     ::pqxx::connection holder(dsn());

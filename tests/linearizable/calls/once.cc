@@ -1,6 +1,6 @@
 // Calls once() for each line of its input. The judge of histories in the folder above starts it and
 // kills it at any time.
-//   onceward-once-calls <connection string> <ledger> <operation> <kind> <table of effects>
+//   onceward-once-calls <dsn> <ledger> <operation> <kind> <table of effects>
 // It reads a line `KEY VALUE`. The effect is a row of both, and the value is the result, as JSON.
 // It answers with `fresh VALUE`, or with `duplicate` and the stored value.
 
@@ -32,7 +32,9 @@ std::string call(Connection& connection, const OnceLedger& ledger, const Target&
             transaction.query(statement.c_str(), Parameters{}.text(key).text(value));
             return {.status = 200, .body = R"({"value": )" + value + "}"};
         });
-    const auto stored = [&] { return nlohmann::json::parse(answer.result.body).at("value").dump(); };
+    const auto stored = [&] {
+        return nlohmann::json::parse(answer.result.body).at("value").dump();
+    };
     switch (answer.kind) {
         case OnceAnswer::Kind::applied: return "fresh " + stored();
         case OnceAnswer::Kind::replayed: return "duplicate " + stored();
@@ -46,7 +48,7 @@ std::string call(Connection& connection, const OnceLedger& ledger, const Target&
 
 int main(int count, char** arguments) {
     if (count != 6) {
-        std::cerr << "onceward-once-calls <connection string> <ledger> <operation> <kind> <table>\n";
+        std::cerr << "onceward-once-calls <dsn> <ledger> <operation> <kind> <table>\n";
         return 64;
     }
     try {

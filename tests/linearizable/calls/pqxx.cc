@@ -1,5 +1,5 @@
 // As once.cc, with the inbox's C++ package: libpqxx.
-//   onceward-pqxx-calls <connection string> <ledger> <operation> <kind> <table of effects>
+//   onceward-pqxx-calls <dsn> <ledger> <operation> <kind> <table of effects>
 
 #include <cstdlib>
 #include <exception>
@@ -32,7 +32,7 @@ std::string call(const inbox::Connect& connect, const inbox::Inbox& keys, const 
 
 int main(int count, char** arguments) {
     if (count != 6) {
-        std::cerr << "onceward-pqxx-calls <connection string> <ledger> <operation> <kind> <table>\n";
+        std::cerr << "onceward-pqxx-calls <dsn> <ledger> <operation> <kind> <table>\n";
         return 64;
     }
     try {
