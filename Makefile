@@ -2,8 +2,8 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
-	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox profile asan tsan format \
-	fuzz docs test-inbox linearizable
+	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox bench-inbox-rotation \
+	profile asan tsan format fuzz docs test-inbox linearizable
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -11,7 +11,7 @@ ARGUMENTS ?=
 SUITES ?=
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-21s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## A private Kafka and PostgreSQL, workers killed and frozen, and the count at the end
 	@scripts/setup build
@@ -121,6 +121,12 @@ bench-inbox: ## What a claim by SQL costs, compared with INSERT .. ON CONFLICT: 
 	@scripts/configure release
 	@cmake --build --preset release --target onceward
 	@scripts/bench-inbox
+
+bench-inbox-rotation: ## What claims by SQL wait while generations are sealed and dropped: EVERY=2
+	@scripts/setup build
+	@scripts/configure release
+	@cmake --build --preset release --target onceward
+	@scripts/bench-inbox-rotation
 
 profile: ## A flame graph of a worker under load: build/profile/flamegraph.html
 	@scripts/setup profile
