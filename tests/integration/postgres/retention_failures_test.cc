@@ -98,5 +98,21 @@ TEST_F(RetentionFailures, TheHolderOfALedgersLockIsKnownToTheWorker) {
     EXPECT_EQ(held().rows(), 0);
 }
 
+// The owner of the schema need not be a superuser: then PostgreSQL hides since when another role's
+// session holds it.
+TEST_F(RetentionFailures, AHolderWhoseTimeIsHiddenIsNamedAllTheSame) {
+    const LedgerOptions ledger = ledger_with_table("a");
+    schema_.database().execute("ALTER FUNCTION holders(text) OWNER TO " +
+                               std::string(support::worker_role));
+    support::Database holder(schema_.server().dsn);
+    holder.execute("BEGIN; SELECT pg_advisory_xact_lock_shared(1330524999, 1)");
+    Connection worker(schema_.worker());
+    const QueryResult held = worker.query(sql::retention_lock_holders, {ledger.name});
+    ASSERT_EQ(held.rows(), 1);
+    EXPECT_EQ(held.text(0, 0), "pid " + std::to_string(holder.pid()));
+    EXPECT_EQ(held.text(0, 2), "hidden");
+    EXPECT_EQ(held.integer(0, 3), 0);
+}
+
 }  // namespace
 }  // namespace onceward
