@@ -19,7 +19,7 @@ GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
     {schema}.drop_sealed_log(integer, bigint), {schema}.begin_results(integer),
     {schema}.remove_sent(text, text[], bigint[], uuid[]),
     {schema}.delete_ended_leases(integer, integer), {schema}.finish_replay(bigint),
-    {schema}.end_replay(bigint), {schema}.holders(text) TO {role};
+    {schema}.end_replay(bigint), {schema}.holders(text), {schema}.clock_skew(interval) TO {role};
 -- Generations that were there before this role was.
 DO $$
 DECLARE

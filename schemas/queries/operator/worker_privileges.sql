@@ -23,5 +23,5 @@ FROM (VALUES ('rotate_ledger(integer, bigint)'), ('ledger_watermark(integer)'),
     ('orphaned_generations(integer)'), ('begin_results(integer)'),
     ('remove_sent(text, text[], bigint[], uuid[])'),
     ('delete_ended_leases(integer, integer)'), ('finish_replay(bigint)'),
-    ('end_replay(bigint)')) AS wanted (name)
+    ('end_replay(bigint)'), ('clock_skew(interval)')) AS wanted (name)
 WHERE NOT has_function_privilege('{schema}.' || wanted.name, 'EXECUTE')
