@@ -90,11 +90,11 @@ TEST_F(RouteOptionsTest, TheReplayHeaderHasTheNameOfTheConfiguration) {
 }
 
 TEST_F(RouteOptionsTest, TheWindowHeaderSaysForHowLongAKeyIsKnown) {
-    serve(route("/orders/{id}", "      window_header: X-Window\n      ledger: {retention: 2h}\n"));
+    serve(route("/orders/{id}", "      window_header: X-Window\n      ledger: {retention: 48h}\n"));
     for (const bool again : {false, true}) {
         const RawResponse answer = post("/orders/7", key, R"({"amount":1})");
         EXPECT_EQ(replayed(answer), again);
-        EXPECT_EQ(answer.headers.at("x-window"), "7200");
+        EXPECT_EQ(answer.headers.at("x-window"), "172800");
     }
     EXPECT_FALSE(post("/orders/7", key, R"({"amount":2})").headers.contains("x-window"))
         << "a refusal has none";
