@@ -163,7 +163,8 @@ TEST(HttpConfiguration, AFingerprintOfFieldsHasThePathsOfTheRoutesFormat) {
         "      fingerprint: ";
     const LoadResult result = load(begin + "{fields: [/id, /amount]}\n");
     for (const Finding& finding : result.findings) ADD_FAILURE() << to_text(finding, "test.yaml");
-    const RouteOptions& route = gateway_options(result.configuration).routes.at(0);
+    const GatewayOptions made = gateway_options(result.configuration);
+    const RouteOptions& route = made.routes.at(0);
     EXPECT_TRUE(route.fingerprint);
     EXPECT_THAT(route.fingerprint_fields, ElementsAre("/id", "/amount"));
     const auto fault = [&](const std::string& fingerprint) {
