@@ -159,7 +159,7 @@ TEST(HttpConfiguration, AFingerprintOfFieldsHasThePathsOfTheRoutesFormat) {
         "  routes:\n"
         "    - method: POST\n"
         "      path: /orders\n"
-        "      sink: {table: orders, columns: {id: /id}}\n"
+        "      sink: {table: orders, columns: {id: {header: id}}}\n"
         "      fingerprint: ";
     const LoadResult result = load(begin + "{fields: [/id, /amount]}\n");
     for (const Finding& finding : result.findings) ADD_FAILURE() << to_text(finding, "test.yaml");
