@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "dedup/base/text.h"
-#include "dedup/sink/http_header_rules.h"
 #include "gateway/contract/open_api_responses.h"
 #include "gateway/requests/bulk_request.h"
 
@@ -65,7 +64,7 @@ OrderedJson parameters_of(const RouteOptions& route) {
     parameters.push_back(parameter(std::string(signature_header(*route.signature)), "header", true,
                                    "An HMAC-SHA256 over the raw body."));
     if (const std::string id(signed_id_header(*route.signature));
-        !id.empty() && (!route.key_field.empty() || !same_header(id, route.key.header))) {
+        !id.empty() && (!route.key_field.empty() || lower_case(route.key.header) != id)) {
         parameters.push_back(parameter(id, "header", true, "The event's id, which is signed."));
     }
     if (const std::string& time = signed_time_header(*route.signature); !time.empty()) {
