@@ -7,6 +7,7 @@
 #include "consumer/produce/producer.h"
 #include "dedup/base/backoff.h"
 #include "dedup/message/digest.h"
+#include "dedup/message/minted.h"
 
 namespace onceward {
 namespace {
@@ -77,6 +78,8 @@ std::optional<KeyedSends::Clock::time_point> KeyedSends::next_due() const {
 
 using std::chrono::milliseconds;
 
+std::string KeyedSends::new_key() const { return options_.uuid7 ? new_uuid7() : new_uuid(); }
+
 KeyedProducer::KeyedProducer(ProducerOptions producer, KeyedSendOptions options)
     : sends_(std::move(options)), producer_(std::move(producer)) {
     producer_.on_delivery([this](const Delivery& delivery) {
@@ -86,7 +89,7 @@ KeyedProducer::KeyedProducer(ProducerOptions producer, KeyedSendOptions options)
 }
 
 std::string KeyedProducer::send(const OutgoingRecord& record) {
-    std::string key = new_uuid();
+    std::string key = sends_.new_key();
     send(record, key);
     return key;
 }

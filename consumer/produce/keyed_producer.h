@@ -29,6 +29,8 @@ struct KeyedSendOptions {
     int resends = 3;
     // Before the first of these; doubled each time, up to a minute.
     std::chrono::milliseconds pause{1000};
+    // Keys tell when they were minted: UUIDs of version 7, for a topic with `key.minted_at: uuid7`.
+    bool uuid7 = false;
 };
 
 // What became of one operation's message.
@@ -44,6 +46,8 @@ class KeyedSends {
 
     explicit KeyedSends(KeyedSendOptions options) : options_(std::move(options)) {}
 
+    // For a new operation.
+    std::string new_key() const;
     // A number for the message, by which its deliveries come back. Headers with the key's name are
     // replaced. std::invalid_argument for an empty key.
     std::uint64_t add(const OutgoingRecord& record, std::string key);

@@ -1,8 +1,11 @@
 #include "dedup/message/minted.h"
 
+#include <array>
 #include <charconv>
+#include <cstdio>
 
 #include "dedup/base/iso_time.h"
+#include "dedup/base/types.h"
 
 namespace onceward {
 namespace {
@@ -13,7 +16,7 @@ using std::chrono::milliseconds;
 // The last one of the year 9999.
 constexpr std::int64_t most_milliseconds = 253'402'300'799'999;
 
-std::optional<MintedAt> since_1970(std::int64_t count) {
+std::optional<MintedAt> at_millisecond(std::int64_t count) {
     if (count < 0 || count > most_milliseconds) return std::nullopt;
     return MintedAt(milliseconds(count));
 }
@@ -31,6 +34,16 @@ std::string describe(const MintedSource& source) {
     return "";
 }
 
+std::string new_uuid7() {
+    std::array<char, 13> time{};
+    const auto now = static_cast<unsigned long long>(since_1970<milliseconds>().count());
+    std::snprintf(time.data(), time.size(), "%012llx", now);
+    const std::string_view digits(time.data(), 12);
+    // The random bits, and the variant, are those of a UUID of version 4.
+    return std::string(digits.substr(0, 8)) + "-" + std::string(digits.substr(8)) + "-7" +
+           new_uuid().substr(15);
+}
+
 std::optional<MintedAt> minted_from_uuid7(std::string_view key) {
     constexpr std::size_t version_at = 14;
     constexpr std::size_t variant_at = 19;
@@ -40,14 +53,14 @@ std::optional<MintedAt> minted_from_uuid7(std::string_view key) {
     if (variants.find(key[variant_at]) == std::string_view::npos) return std::nullopt;
     std::int64_t count = 0;
     for (std::size_t i = 0; i < 6; ++i) count = count << 8 | uuid->bytes[i];
-    return since_1970(count);
+    return at_millisecond(count);
 }
 
 std::optional<MintedAt> minted_from_text(std::string_view text) {
     std::int64_t count = 0;
     const char* const end = text.data() + text.size();
     const auto [read, failed] = std::from_chars(text.data(), end, count);
-    if (failed == std::errc{} && read == end) return since_1970(count);
+    if (failed == std::errc{} && read == end) return at_millisecond(count);
     const std::optional<IsoMoment> moment = parse_iso_moment(text);
     if (!moment || !moment->offset) return std::nullopt;
     return MintedAt(moment->local - *moment->offset);
@@ -55,10 +68,10 @@ std::optional<MintedAt> minted_from_text(std::string_view text) {
 
 std::optional<MintedAt> minted_from(const Value& value) {
     switch (value.kind) {
-        case Value::Kind::integer: return since_1970(value.integer);
+        case Value::Kind::integer: return at_millisecond(value.integer);
         case Value::Kind::natural:
             if (value.natural > static_cast<std::uint64_t>(most_milliseconds)) return std::nullopt;
-            return since_1970(static_cast<std::int64_t>(value.natural));
+            return at_millisecond(static_cast<std::int64_t>(value.natural));
         case Value::Kind::timestamp: return MintedAt(microseconds(value.integer));
         case Value::Kind::number:
         case Value::Kind::text: return minted_from_text(value.text);

@@ -31,6 +31,8 @@ struct MintedSource {
 // `the key, as a UUID of version 7`: for messages to people.
 std::string describe(const MintedSource& source);
 
+// A new UUID of version 7: the milliseconds of now, and 74 random bits.
+std::string new_uuid7();
 // Milliseconds are all that a UUID of version 7 has.
 std::optional<MintedAt> minted_from_uuid7(std::string_view key);
 // RFC 3339 with its zone, or a whole number of milliseconds since 1970-01-01 UTC.

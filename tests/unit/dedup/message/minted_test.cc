@@ -26,6 +26,17 @@ TEST(Minted, AUuidOfVersionSevenHasItsMilliseconds) {
     EXPECT_EQ(time, at(1'645'557'742'000ms));
 }
 
+TEST(Minted, ANewUuidOfVersionSevenIsOfNow) {
+    const auto now = [] { return MintedAt(since_1970<std::chrono::milliseconds>()); };
+    const MintedAt before = now();
+    const std::string key = new_uuid7();
+    const auto time = minted_from_uuid7(key);
+    ASSERT_TRUE(time) << key;
+    EXPECT_LE(before, *time);
+    EXPECT_LE(*time, now());
+    EXPECT_NE(new_uuid7(), key);
+}
+
 TEST(Minted, OtherTextsAreNoUuidOfVersionSeven) {
     for (const char* text :
          {"", "order-1", "017f22e2-79b0-4cc3-98c4-dc0c0c07398f",
