@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox bench-inbox-rotation \
-	profile asan tsan format fuzz docs test-inbox linearizable race
+	profile asan tsan format fuzz docs test-inbox linearizable race late
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -58,6 +58,14 @@ race: ## All ways in race for the same keys, each killed at random: KEYS=10000 (
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward onceward-once-calls onceward-pqxx-calls
 	@KEYS=$(or $(KEYS),10000) tests/linearizable/race $(ARGUMENTS)
+
+late: ## Keys that come again after their retention, all ways, under kills: KEYS=1000 SECONDS=180
+	@scripts/setup test
+	@scripts/setup inbox
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target onceward onceward-once-calls
+	@KEYS='$(KEYS)' SECONDS_IN_ALL='$(SECONDS)' RETENTION='$(RETENTION)' tests/linearizable/late \
+	    $(ARGUMENTS)
 
 crash-test: ## The long crash suite: 100 kills over 200,000 messages
 	@scripts/setup test

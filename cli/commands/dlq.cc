@@ -273,9 +273,10 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
     command
         .add_option("--class", options.filter.classes,
                     "Only these classes: undecodable, missing_key, invalid_key, tombstone, "
-                    "unmappable, sink, conflict, `behind`, hot_key")
+                    "unmappable, sink, conflict, `behind`, hot_key, late_key")
         ->check(CLI::IsMember({"undecodable", "missing_key", "invalid_key", "tombstone",
-                               "unmappable", "sink", "conflict", "behind", "hot_key"}));
+                               "unmappable", "sink", "conflict", "behind", "hot_key",
+                               "late_key"}));
     command.add_option("--since", options.since,
                        "Rejected then or later: 2026-01-31T12:00:00Z, or how long ago, 1h");
     command.add_option("--until", options.until, "Rejected before then");

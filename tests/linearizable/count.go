@@ -51,7 +51,7 @@ func compare(operations []operation, effects map[int64]effect) (wrong []string) 
 			tries[one.key] = map[int64]bool{}
 		}
 		// A value that certainly had no effect is one that may not be there.
-		tries[one.key][one.value] = one.outcome != none
+		tries[one.key][one.value] = one.outcome < none
 		if one.outcome != fresh && one.outcome != duplicate {
 			continue
 		}

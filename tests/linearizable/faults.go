@@ -57,7 +57,10 @@ func (k *killer) run(stop, now <-chan struct{}, config *pgx.ConnConfig) {
 
 // rotator seals the open generation of a ledger again and again.
 type rotator struct {
-	ledger    string
+	ledger string
+	// The age of a generation that is sealed then, and that claims may expire; '': any age, and
+	// nothing may expire.
+	after     string
 	rotations atomic.Int64
 	// How often a claim's transaction held it up.
 	heldUp atomic.Int64
@@ -74,12 +77,13 @@ func (r *rotator) run(stop, now <-chan struct{}, config *pgx.ConnConfig) {
 		var unlisted int
 		var holder *string
 		err := conn.QueryRow(context.Background(),
-			"SELECT sealed, unlisted, held_up_by FROM onceward.expire($1, '0')",
-			r.ledger).Scan(&sealed, &unlisted, &holder)
+			"SELECT sealed, unlisted, held_up_by FROM onceward.expire($1, "+
+				"coalesce(nullif($2, ''), '0')::interval)",
+			r.ledger, r.after).Scan(&sealed, &unlisted, &holder)
 		if err != nil {
 			return err
 		}
-		if unlisted > 0 {
+		if unlisted > 0 && r.after == "" {
 			log.Fatal("a generation expired: the retention is too short for this run")
 		}
 		if sealed {

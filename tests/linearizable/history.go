@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -18,12 +19,18 @@ const (
 	duplicate
 	// The operation certainly had no effect: no COMMIT was sent, or PostgreSQL refused it.
 	none
+	// Refused, because the key is older than what the ledger remembers.
+	late
+	// Refused, because the key was used with another time.
+	conflict
+	outcomes = 6
 )
 
 // operation is one claim-and-finish of a key. No two operations have the same value.
 type operation struct {
 	client  int
 	key     int64
+	name    string // the key's text, if that is not its number
 	value   int64
 	call    int64
 	ret     int64
@@ -57,6 +64,19 @@ func (h *history) complain(text string) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	h.complaints = append(h.complaints, text)
+}
+
+func (o *operation) text() string {
+	if o.name != "" {
+		return o.name
+	}
+	return strconv.FormatInt(o.key, 10)
+}
+
+// refused ends an operation that is late, or a conflict.
+func (o *operation) refused(how outcome, now int64) tried {
+	o.outcome, o.ret = how, now
+	return decided
 }
 
 // answered ends an operation with the value that is stored. Its own value means that it wrote it,
@@ -106,7 +126,7 @@ func pursue(made *operation, seen *history, random *rand.Rand, tries int, try fu
 	}
 }
 
-func tally(operations []operation) (counts [4]int, keys int) {
+func tally(operations []operation) (counts [outcomes]int, keys int) {
 	seen := map[int64]struct{}{}
 	for _, one := range operations {
 		counts[one.outcome]++

@@ -28,6 +28,9 @@ FROM onceward.claim('judge', '', 'key', $1::text, attempt => $2::uuid, ledger =>
 
 const effectText = `INSERT INTO linearizable.inbox_effects (key, value) VALUES ($1, $2)`
 
+const effectFirstText = `INSERT INTO linearizable.inbox_effects (key, value)
+SELECT $1, $2 WHERE NOT EXISTS (SELECT FROM linearizable.inbox_effects e WHERE e.key = $1)`
+
 const finishText = `SELECT onceward.finish($1::uuid, $2::uuid, 200,
     body => convert_to($3, 'UTF8'), ledger => $4)`
 
@@ -43,6 +46,8 @@ type inboxClient struct {
 	proxy *proxy
 	kills *killer
 	place int
+	// A mistake that the judge has to find.
+	effectFirst bool
 }
 
 func (c *inboxClient) do(made *operation) {
@@ -55,6 +60,11 @@ func (c *inboxClient) try(made *operation, before bool) tried {
 	if !c.connected(limit) {
 		return noEffect
 	}
+	if c.effectFirst {
+		if _, err := c.conn.Exec(limit, effectFirstText, made.key, made.value); err != nil {
+			return c.failed(limit, err)
+		}
+	}
 	digest, result := c.claim(limit, made, before)
 	if digest == "" {
 		if c.conn != nil && c.conn.PgConn().TxStatus() != 'I' {
@@ -63,7 +73,9 @@ func (c *inboxClient) try(made *operation, before bool) tried {
 		return result
 	}
 	var batch pgx.Batch
-	batch.Queue(effectText, made.key, made.value)
+	if !c.effectFirst {
+		batch.Queue(effectText, made.key, made.value)
+	}
 	batch.Queue(finishText, digest, attempt(made.value), strconv.FormatInt(made.value, 10), c.ledger)
 	if err := c.conn.SendBatch(limit, &batch).Close(); err != nil {
 		c.failed(limit, err)

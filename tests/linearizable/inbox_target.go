@@ -66,7 +66,7 @@ func makeEffects(ctx context.Context, dsn string) error {
 }
 
 func runInbox(ctx context.Context, dsn string, operations int, often pace,
-	seed uint64) (*target, error) {
+	seed uint64, effectFirst bool) (*target, error) {
 	direct, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,8 @@ func runInbox(ctx context.Context, dsn string, operations int, often pace,
 	clients := make([]client, inboxClients)
 	for place := range clients {
 		one := &inboxClient{config: direct, seen: made.seen, kills: kills, place: place,
-			random: rand.New(rand.NewPCG(seed, uint64(place)))}
+			effectFirst: effectFirst,
+			random:      rand.New(rand.NewPCG(seed, uint64(place)))}
 		if place%proxyOf == 0 {
 			one.config, one.proxy = through, cutting
 		}

@@ -16,7 +16,8 @@ type options struct {
 	program, once             string
 	dsn, mutantDsn            string
 	folder                    string
-	race                      int
+	race, late                int
+	seconds, retention        int
 	calls, broker             string
 	seed                      uint64
 }
@@ -33,6 +34,9 @@ func main() {
 	flag.StringVar(&given.mutantDsn, "mutant-dsn", os.Getenv("ONCEWARD_MUTANT_DSN"),
 		"another one, whose functions may be broken")
 	flag.IntVar(&given.race, "race", 0, "only race for so many keys, with all programs at once")
+	flag.IntVar(&given.late, "late", 0, "only send so many keys again after their retention")
+	flag.IntVar(&given.seconds, "seconds", 180, "for how long")
+	flag.IntVar(&given.retention, "retention", 20, "seconds that claims are kept then")
 	flag.StringVar(&given.calls, "calls", "", "the folder of programs that call once()")
 	flag.StringVar(&given.broker, "broker", "scripts/kafka/run-broker", "starts a Kafka broker")
 	flag.StringVar(&given.folder, "folder", "", "for configurations and logs")
@@ -57,6 +61,9 @@ func run(ctx context.Context, given options) (good bool, err error) {
 	}
 	if given.race > 0 {
 		return race(ctx, given)
+	}
+	if given.late > 0 {
+		return neverTwice(ctx, given)
 	}
 	targets, err := runTargets(ctx, given)
 	if err != nil {
@@ -89,7 +96,7 @@ func run(ctx context.Context, given options) (good bool, err error) {
 
 func runTargets(ctx context.Context, given options) ([]*target, error) {
 	part := given.operations * given.route / 100
-	inbox, err := runInbox(ctx, given.dsn, given.operations-2*part, inboxPace, given.seed)
+	inbox, err := runInbox(ctx, given.dsn, given.operations-2*part, inboxPace, given.seed, false)
 	if err != nil || part == 0 {
 		return []*target{inbox}, err
 	}
@@ -131,7 +138,7 @@ func report(ctx context.Context, dsn string, of *target) (bool, error) {
 	if quiet {
 		fmt.Println("  no kill, no lost answer or no rotation: this run shows nothing")
 	}
-	whole := len(of.seen.operations) == of.operations
+	whole := len(of.seen.operations) == of.operations && counts[late]+counts[conflict] == 0
 	return result.accepted && len(wrong) == 0 && len(of.seen.complaints) == 0 && !quiet && whole, nil
 }
 
@@ -173,7 +180,8 @@ func refuseMutants(ctx context.Context, given options) (good bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		seen, err := runInbox(ctx, given.mutantDsn, given.mutant, mutantPace, given.seed)
+		seen, err := runInbox(ctx, given.mutantDsn, given.mutant, mutantPace, given.seed,
+			broken.effectFirst)
 		if err != nil {
 			return false, err
 		}

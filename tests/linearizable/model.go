@@ -71,7 +71,7 @@ func byKey(all []porcupine.Operation) [][]porcupine.Operation {
 func events(operations []operation) []porcupine.Operation {
 	made := make([]porcupine.Operation, 0, len(operations))
 	for _, one := range operations {
-		if one.outcome == none {
+		if one.outcome >= none {
 			continue
 		}
 		end := one.ret

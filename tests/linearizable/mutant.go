@@ -12,6 +12,8 @@ import (
 // a ledger, in a database of its own. The judge has to refuse what clients see of it.
 type mutant struct {
 	name, function, text string
+	// Instead of that: clients look for an effect, make theirs, and claim after it.
+	effectFirst bool
 }
 
 var mutants = []mutant{
@@ -22,10 +24,17 @@ var mutants = []mutant{
 		function: "onceward.inbox_claim_text(onceward.inboxes)",
 		text: "IF NOT pg_try_advisory_xact_lock_shared(1330524999, %1$s) THEN\n" +
 			"        PERFORM pg_advisory_xact_lock_shared(1330524999, %1$s);\n    END IF;"},
+	{name: "generations are sealed without the ledger's lock",
+		function: "onceward.rotate_ledger(integer,bigint)",
+		text:     "PERFORM pg_advisory_xact_lock(1330524999, wanted_ledger);"},
+	{name: "the effect is committed before the claim", effectFirst: true},
 }
 
 // put replaces the function, and answers with what puts the original back.
 func (m mutant) put(ctx context.Context, dsn string) (original string, err error) {
+	if m.effectFirst {
+		return "SELECT", nil
+	}
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		return "", err

@@ -43,7 +43,7 @@ func (c *onceClient) try(made *operation) tried {
 	}
 	var line, word string
 	var stored int64
-	_, err := fmt.Fprintf(c.input, "%d %d\n", made.key, made.value)
+	_, err := fmt.Fprintf(c.input, "%s %d\n", made.text(), made.value)
 	if err == nil {
 		// Half a line is no answer.
 		line, err = c.answers.ReadString('\n')
@@ -54,9 +54,15 @@ func (c *onceClient) try(made *operation) tried {
 		return inDoubt
 	}
 	if _, err = fmt.Sscanln(line, &word, &stored); err != nil {
-		// It is "unknown" or "conflict", which no call here can get.
+		// It is "unknown", which no call here can get.
 		c.seen.complain(fmt.Sprintf("key %d: once() answers %q", made.key, line))
 		return inDoubt
+	}
+	switch word {
+	case "late":
+		return made.refused(late, c.seen.now())
+	case "conflict":
+		return made.refused(conflict, c.seen.now())
 	}
 	made.answered(stored, c.seen.now())
 	if word == "fresh" {

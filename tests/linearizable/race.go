@@ -39,37 +39,49 @@ type racer struct {
 	done        []operation
 }
 
-// take asks for all keys of a block, in an order of its own. One call in `killEvery` is killed.
+// ask asks until there is an answer. One call in `killEvery` is killed.
+func (r *racer) ask(made *operation, killEvery int, seen *history) {
+	if rand.IntN(killEvery) == 0 {
+		time.AfterFunc(rand.N(3*time.Millisecond), func() {
+			if r.kill() {
+				r.kills.Add(1)
+			}
+		})
+	}
+	doubt := false
+	for range 2000 {
+		switch r.client.try(made) {
+		case decided:
+			// A refusal says nothing of the try before it.
+			if doubt && made.outcome >= none {
+				made.outcome = unknown
+			}
+			return
+		case inDoubt:
+			doubt = true
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	made.outcome, made.ret = unknown, seen.now()
+	seen.complain(fmt.Sprintf("%s: key %d has no answer", r.name, made.key))
+}
+
+// take asks for all keys of a block, in an order of its own.
 func (r *racer) take(number int, keys []int64, killEvery int, seen *history) {
 	for _, at := range rand.Perm(len(keys)) {
 		made := operation{client: number, key: keys[at], value: values.Add(1), call: seen.now()}
-		if rand.IntN(killEvery) == 0 {
-			time.AfterFunc(rand.N(3*time.Millisecond), func() {
-				if r.kill() {
-					r.kills.Add(1)
-				}
-			})
-		}
-		tries := 0
-		for ; tries < 2000 && r.client.try(&made) != decided; tries++ {
-			time.Sleep(5 * time.Millisecond)
-		}
-		if tries == 2000 {
-			made.outcome, made.ret = unknown, seen.now()
-			seen.complain(fmt.Sprintf("%s: key %d has no answer", r.name, made.key))
-		}
+		r.ask(&made, killEvery, seen)
 		r.done = append(r.done, made)
 	}
 }
 
-// callers are the programs of a folder, each under its file's name.
-func callers(folder, dsn string, seen *history) (made []*racer, err error) {
+// callers are the programs of a folder, each under its file's name, with these arguments.
+func callers(folder string, seen *history, arguments ...string) (made []*racer, err error) {
 	files, err := os.ReadDir(folder)
 	for _, file := range files {
 		one := &racer{name: file.Name()}
 		calls := &onceClient{seen: seen, lost: &one.lost,
-			command: []string{filepath.Join(folder, file.Name()), dsn, raceLedger, raceOperation,
-				raceKind, raceEffects}}
+			command: append([]string{filepath.Join(folder, file.Name())}, arguments...)}
 		one.client, one.close = calls, calls.close
 		one.kill = func() bool {
 			running := calls.running.Load()
@@ -80,6 +92,71 @@ func callers(folder, dsn string, seen *history) (made []*racer, err error) {
 	return made, err
 }
 
+// field is all that takes keys of one ledger: the racers, of which the route is the last, and the
+// worker with its broker.
+type field struct {
+	racers   []*racer
+	worker   *raceWorker
+	door     *life
+	killDoor chan struct{}
+}
+
+// newField makes the ledger, the table of effects and who takes keys. Nothing has a constraint
+// that keeps an effect from being there twice.
+func newField(ctx context.Context, given options, in terms, effects, keyType string,
+	seen *history, arguments ...string) (made *field, err error) {
+	err = execute(ctx, given.dsn,
+		"CREATE TABLE "+effects+" (key "+keyType+" NOT NULL, value bigint NOT NULL)",
+		fmt.Sprintf(sinkFunction, in.function, effects, keyType),
+		"SELECT onceward.register_ledger('"+in.ledger+"', retention => '"+in.retention+
+			"', longest_request => '10 s')")
+	if err != nil {
+		return nil, err
+	}
+	made = &field{killDoor: make(chan struct{}, 1)}
+	made.racers, err = callers(given.calls, seen, append([]string{given.dsn, in.ledger,
+		raceOperation, raceKind, effects}, arguments...)...)
+	if err != nil {
+		return nil, err
+	}
+	if made.worker, err = newRaceWorker(given, in, seen); err != nil {
+		return nil, err
+	}
+	door, address, err := newDoor(given.program, given.folder, given.dsn, in, 0)
+	if err != nil {
+		return nil, err
+	}
+	made.door = door
+	route := &racer{name: "route"}
+	requests := newRouteClient([]string{address}, seen, given.seed, &route.lost)
+	route.client, route.close = requests, requests.close
+	route.kill = func() bool { say(made.killDoor); return false }
+	made.racers = append(made.racers, route)
+	return made, nil
+}
+
+// begin starts the broker, the door and the worker, with the parts that run meanwhile.
+func (f *field) begin(parts ...func(stop <-chan struct{})) (end func(), err error) {
+	var ready sync.WaitGroup
+	ready.Add(2)
+	route := f.racers[len(f.racers)-1]
+	stop := together(append(parts,
+		func(stop <-chan struct{}) { f.worker.broker.run(stop, nil, &ready, new(atomic.Int64)) },
+		func(stop <-chan struct{}) { f.door.run(stop, f.killDoor, &ready, &route.kills) })...)
+	ready.Wait()
+	if err = f.worker.begin(); err != nil {
+		stop()
+		return nil, err
+	}
+	return func() {
+		f.worker.stop()
+		for _, one := range f.racers {
+			one.close()
+		}
+		stop()
+	}, nil
+}
+
 // runRace races for keys 1 to `keys`. Answers with what each program saw, and all of it.
 func runRace(ctx context.Context, given options) (*target, []*racer, *raceWorker, error) {
 	fail := func(err error) (*target, []*racer, *raceWorker, error) { return nil, nil, nil, err }
@@ -87,47 +164,20 @@ func runRace(ctx context.Context, given options) (*target, []*racer, *raceWorker
 	if err != nil {
 		return fail(err)
 	}
-	err = execute(ctx, given.dsn,
-		"CREATE TABLE "+raceEffects+" (key bigint NOT NULL, value bigint NOT NULL)",
-		fmt.Sprintf(sinkFunction, "race", raceEffects),
-		"SELECT onceward.register_ledger('"+raceLedger+"', retention => '24 hours')")
-	if err != nil {
-		return fail(err)
-	}
+	in := terms{function: "race", ledger: raceLedger, retention: "24h", rotate: "3h", minted: "none"}
 	made := &target{name: "race", seen: newHistory(), effects: raceEffects}
-	racers, err := callers(given.calls, given.dsn, made.seen)
+	all, err := newField(ctx, given, in, raceEffects, "bigint", made.seen)
 	if err != nil {
 		return fail(err)
 	}
-	worker, err := newRaceWorker(given, made.seen)
-	if err != nil {
-		return fail(err)
-	}
-	door, address, err := newDoor(given.program, given.folder, given.dsn, "race", raceLedger, 0)
-	if err != nil {
-		return fail(err)
-	}
-	route := &racer{name: "route"}
-	requests := newRouteClient([]string{address}, made.seen, given.seed, &route.lost)
-	route.client, route.close = requests, requests.close
-	killDoor := make(chan struct{}, 1)
-	route.kill = func() bool { say(killDoor); return false }
-	racers = append(racers, route)
-
-	var ready sync.WaitGroup
-	ready.Add(2)
+	racers, worker := all.racers, all.worker
 	turns := rotator{ledger: raceLedger}
 	rotate := make(chan struct{}, 1)
-	end := together(
-		func(stop <-chan struct{}) { worker.broker.run(stop, nil, &ready, new(atomic.Int64)) },
-		func(stop <-chan struct{}) { door.run(stop, killDoor, &ready, &route.kills) },
-		func(stop <-chan struct{}) { turns.run(stop, rotate, config) })
-	defer end()
-	ready.Wait()
-	if err = worker.begin(); err != nil {
+	end, err := all.begin(func(stop <-chan struct{}) { turns.run(stop, rotate, config) })
+	if err != nil {
 		return fail(err)
 	}
-	defer worker.stop()
+	defer end()
 	begin := time.Now()
 	for first := 1; first <= given.race && len(made.seen.complaints) == 0; first += raceBlock {
 		var keys []int64
@@ -148,7 +198,6 @@ func runRace(ctx context.Context, given options) (*target, []*racer, *raceWorker
 	}
 	made.elapsed = time.Since(begin)
 	for _, one := range racers {
-		one.close()
 		made.seen.add(one.done)
 	}
 	made.seen.add(worker.done)

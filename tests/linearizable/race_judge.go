@@ -38,6 +38,9 @@ func race(ctx context.Context, given options) (good bool, err error) {
 		row(one.name, len(one.done), int64(counts[fresh]), int64(counts[duplicate]),
 			one.lost.Load(), one.kills.Load())
 		sum += int64(counts[fresh])
+		if counts[fresh]+counts[duplicate] != len(one.done) {
+			wrong = append(wrong, one.name+" was refused")
+		}
 	}
 	if rows != int64(given.race) {
 		wrong = append(wrong, fmt.Sprintf("%d effects of %d keys", rows, given.race))

@@ -17,21 +17,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const workerConfiguration = `group: race
+const workerConfiguration = `group: %[1]s
 kafka:
-  bootstrap_servers: %s
+  bootstrap_servers: %[2]s
   instance_id: racer
-postgres: {dsn: "${ONCEWARD_JUDGE_DSN}"}
+postgres: {dsn: "${ONCEWARD_JUDGE_DSN}"%[8]s}
 admin: {listen: off}
 topics:
-  - name: race
+  - name: %[1]s
     key:
-      sources: [{header: Idempotency-Key, strip_quotes: true, kind: "%s"}]
-      operation: %s
-    ledger: {name: %s, retention: 24h}
+      sources: [{header: Idempotency-Key, strip_quotes: true, kind: "%[3]s"}]
+      operation: %[4]s
+      minted_at: %[5]s
+    ledger: {name: %[6]s, retention: %[7]s, rotate_after: %[9]s}
     results: {}
     sink:
-      function: linearizable.race
+      function: linearizable.%[1]s
       columns: {key: /key, value: /value}
 `
 
@@ -39,6 +40,7 @@ topics:
 type raceWorker struct {
 	broker, worker *life
 	produce        []string // the producer's command
+	configured     string   // the worker's configuration
 	seen           *history
 	kills          atomic.Int64
 	now            chan struct{}
@@ -46,7 +48,7 @@ type raceWorker struct {
 	done           []operation
 }
 
-func newRaceWorker(given options, seen *history) (made *raceWorker, err error) {
+func newRaceWorker(given options, in terms, seen *history) (made *raceWorker, err error) {
 	ports := make([]int, 2)
 	for at := range ports {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -73,10 +75,12 @@ func newRaceWorker(given options, seen *history) (made *raceWorker, err error) {
 	if made.worker.log, err = os.Create(named("worker.log")); err != nil {
 		return nil, err
 	}
-	made.produce = []string{given.program, "produce", "--topic", "race", "--bootstrap-server",
+	made.produce = []string{given.program, "produce", "--topic", in.function, "--bootstrap-server",
 		address, "--key-field", "key"}
-	return made, os.WriteFile(named("worker.yaml"),
-		fmt.Appendf(nil, workerConfiguration, address, raceKind, raceOperation, raceLedger), 0o600)
+	made.configured = named("worker.yaml")
+	return made, os.WriteFile(made.configured,
+		fmt.Appendf(nil, workerConfiguration, in.function, address, raceKind, raceOperation,
+			in.minted, in.ledger, in.retention, in.postgres, in.rotate), 0o600)
 }
 
 // begin starts the worker; the broker runs. The worker's kills begin with it.
@@ -137,7 +141,7 @@ func (w *raceWorker) take(ctx context.Context, keys []int64, dsn string) {
 }
 
 // fences is what the worker says of itself.
-type fences struct{ applied, duplicates, others int64 }
+type fences struct{ applied, duplicates, others, late int64 }
 
 func passed(ctx context.Context, dsn string) (found fences, err error) {
 	conn, err := pgx.Connect(ctx, dsn)
@@ -147,7 +151,8 @@ func passed(ctx context.Context, dsn string) (found fences, err error) {
 	defer conn.Close(ctx)
 	err = conn.QueryRow(ctx, `SELECT coalesce(sum(applied), 0)::bigint,
 		coalesce(sum(duplicates), 0)::bigint,
-		coalesce(sum(conflicts + dead_lettered + skipped), 0)::bigint
-		FROM onceward.fences`).Scan(&found.applied, &found.duplicates, &found.others)
+		coalesce(sum(conflicts + dead_lettered + skipped), 0)::bigint,
+		coalesce(sum(dead_lettered), 0)::bigint
+		FROM onceward.fences`).Scan(&found.applied, &found.duplicates, &found.others, &found.late)
 	return found, err
 }

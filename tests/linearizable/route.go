@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -64,7 +63,7 @@ func (c *routeClient) try(made *operation) tried {
 	}
 	// Else the transport sends a request with an idempotency key again by itself.
 	request.GetBody = nil
-	request.Header.Set("Idempotency-Key", strconv.FormatInt(made.key, 10))
+	request.Header.Set("Idempotency-Key", made.text())
 	response, err := c.http.Do(request)
 	if err != nil {
 		// Nobody listens: nothing was sent.
@@ -97,6 +96,10 @@ func (c *routeClient) read(made *operation, response *http.Response, text []byte
 			made.outcome = fresh
 		}
 		return decided
+	case http.StatusPreconditionFailed:
+		return made.refused(late, c.seen.now())
+	case http.StatusUnprocessableEntity:
+		return made.refused(conflict, c.seen.now())
 	case http.StatusConflict, http.StatusInternalServerError, http.StatusServiceUnavailable:
 		return inDoubt
 	}

@@ -18,19 +18,20 @@ const (
 	doorsOfRoute = 2
 )
 
-// sinkFunction writes the effects of a batch into a table: the function's name and the table's.
+// sinkFunction writes the effects of a batch into a table: the function's name, the table's and
+// the type of keys.
 const sinkFunction = `CREATE FUNCTION linearizable.%[1]s(requests jsonb[])
     RETURNS TABLE (value bigint) LANGUAGE plpgsql AS $$
 BEGIN
     RETURN QUERY INSERT INTO %[2]s AS e (key, value)
-        SELECT (r.request ->> 'key')::bigint, (r.request ->> 'value')::bigint
+        SELECT (r.request ->> 'key')::%[3]s, (r.request ->> 'value')::bigint
         FROM unnest(requests) WITH ORDINALITY AS r (request, place) ORDER BY r.place
         RETURNING e.value;
 END
 $$`
 
 const routeConfiguration = `group: judge
-postgres: {dsn: "${ONCEWARD_JUDGE_DSN}"}
+postgres: {dsn: "${ONCEWARD_JUDGE_DSN}"%s}
 admin: {listen: off}
 http:
   listen: %s
@@ -39,14 +40,25 @@ http:
       path: /effects
       wait: 500ms
       fingerprint: none
+      key: {minted_at: %s}
       sink:
         function: linearizable.%s
         columns: {key: {header: idempotency-key}, value: /value}
-      ledger: {name: %s, retention: 24h}
+      ledger: {name: %s, retention: %s, rotate_after: %s}
 `
 
+// terms are what differs between the configurations of routes and workers.
+type terms struct {
+	function  string // also the topic's and the group's name
+	ledger    string
+	retention string
+	rotate    string // after which a generation is sealed
+	minted    string
+	postgres  string // further members
+}
+
 // newDoor is a process of "onceward serve" at an address of its own.
-func newDoor(program, folder, dsn, function, ledger string, number int) (*life, string, error) {
+func newDoor(program, folder, dsn string, in terms, number int) (*life, string, error) {
 	// The port is free again a moment later, and no other program of this test takes one.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,7 +79,8 @@ func newDoor(program, folder, dsn, function, ledger string, number int) (*life, 
 		return nil, "", err
 	}
 	return made, "http://" + address, os.WriteFile(named+".yaml",
-		fmt.Appendf(nil, routeConfiguration, address, function, ledger), 0o600)
+		fmt.Appendf(nil, routeConfiguration, in.postgres, address, in.minted, in.function,
+			in.ledger, in.retention, in.rotate), 0o600)
 }
 
 func runRoute(ctx context.Context, program, folder, dsn string, operations int,
@@ -78,18 +91,20 @@ func runRoute(ctx context.Context, program, folder, dsn string, operations int,
 	}
 	made := &target{name: "route", operations: operations, seen: newHistory(),
 		effects: "linearizable.route_effects"}
-	err = execute(ctx, dsn, fmt.Sprintf(sinkFunction, "take_effect", made.effects))
+	err = execute(ctx, dsn, fmt.Sprintf(sinkFunction, "take_effect", made.effects, "bigint"))
 	if err != nil {
 		return nil, err
 	}
 	ledger := fmt.Sprintf("judge/route-%d", time.Now().UnixMicro())
+	in := terms{function: "take_effect", ledger: ledger, retention: "24h", rotate: "3h",
+		minted: "none"}
 	keys := newKeyring(operations, routePace, seed)
 	var ready sync.WaitGroup
 	var kills, lost atomic.Int64
 	var parts []func(<-chan struct{})
 	var addresses []string
 	for number := range doorsOfRoute {
-		one, address, err := newDoor(program, folder, dsn, "take_effect", ledger, number)
+		one, address, err := newDoor(program, folder, dsn, in, number)
 		if err != nil {
 			return nil, err
 		}

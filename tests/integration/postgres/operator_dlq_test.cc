@@ -109,6 +109,7 @@ TEST_F(DeadLetters, AreListedByTopicClassTimeAndKey) {
     EXPECT_THAT(found({}), ElementsAre(1, 2));
     EXPECT_THAT(found({"--class", "conflict"}), ElementsAre(2));
     EXPECT_THAT(found({"--key", "k-1"}), ElementsAre(1));
+    EXPECT_EQ(dlq({"list", "--topic", "orders", "--class", "late_key"}).exit_code, 3);
     EXPECT_THAT(found({"--key", "customer"}), ElementsAre(1, 2));
     EXPECT_THAT(found({"--until", "2020-01-01T00:00:00Z"}), IsEmpty());
     EXPECT_THAT(found({"--since", "2020-01-01T00:00:00Z", "--limit", "1"}), ElementsAre(1));

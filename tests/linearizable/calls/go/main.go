@@ -1,8 +1,10 @@
-// As ../once.cc, with the inbox's Go package: DSN LEDGER OPERATION KIND TABLE.
+// As ../once.cc, with the inbox's Go package: DSN LEDGER OPERATION KIND TABLE
+// [RETENTION MINTED].
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -18,9 +20,10 @@ type effect struct {
 }
 
 func main() {
-	if len(os.Args) != 6 {
-		log.Fatal("DSN LEDGER OPERATION KIND TABLE")
+	if len(os.Args) != 6 && len(os.Args) != 8 {
+		log.Fatal("DSN LEDGER OPERATION KIND TABLE [RETENTION MINTED]")
 	}
+	minted := len(os.Args) == 8 && os.Args[7] == "uuid7"
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, os.Args[1])
 	if err != nil {
@@ -29,16 +32,28 @@ func main() {
 	in := inbox.New(inbox.Options{Operation: os.Args[3], Kind: os.Args[4], Ledger: os.Args[2]})
 	insert := "INSERT INTO " + os.Args[5] + " VALUES ($1, $2)"
 	for {
-		var key, value int64
+		var key string
+		var value int64
 		if _, err := fmt.Scanln(&key, &value); err != nil {
 			return
 		}
-		stored, err := inbox.Once(ctx, pool, in, fmt.Sprint(key), inbox.OnceOptions{},
+		var options inbox.OnceOptions
+		if minted {
+			options.MintedAt, _ = inbox.MintedAtOfUUID7(key)
+		}
+		stored, err := inbox.Once(ctx, pool, in, key, options,
 			func(ctx context.Context, tx pgx.Tx) (effect, error) {
-				_, err := tx.Exec(ctx, insert, key, value)
+				// By the simple protocol PostgreSQL decides what the key is: a number or a UUID.
+				_, err := tx.Exec(ctx, insert, pgx.QueryExecModeSimpleProtocol, key, value)
 				return effect{value}, err
 			})
-		if err != nil {
+		if errors.Is(err, inbox.ErrExpired) {
+			fmt.Println("late 0")
+			continue
+		} else if errors.Is(err, inbox.ErrConflict) {
+			fmt.Println("conflict 0")
+			continue
+		} else if err != nil {
 			log.Fatal(err)
 		}
 		// No two calls have the same value.
