@@ -128,8 +128,14 @@ TEST_P(RefusedRowsTest, ABatchThatTimesOutIsTriedInHalvesAtOnce) {
     append_keys(log, 0, "k", 200);
     CoreWorkerOptions slow = options();
     slow.connection.statement_timeout = std::chrono::milliseconds(1500);
-    EXPECT_LE(transactions(log, slow), 12);
+    const auto tried = transactions(log, slow);
     EXPECT_EQ(totals_.applied, 200);
+    // On a slow machine the parts that fit are smaller. A part that does not fit is tried once, so
+    // there is one less of them than of those that were committed.
+    const auto committed =
+        database().number("SELECT count(DISTINCT xmin::text) FROM " + table_);
+    EXPECT_GT(committed, 1);
+    EXPECT_LT(tried, 2 * committed);
     expect_no_violations(log);
 }
 
