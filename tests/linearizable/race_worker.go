@@ -30,6 +30,8 @@ topics:
       operation: %[4]s
       minted_at: %[5]s
     ledger: {name: %[6]s, retention: %[7]s, rotate_after: %[9]s}
+    # A rewind brings nothing but late keys, and must not halt the topic.
+    reject_cap: {share: 1}
     results: {}
     sink:
       function: linearizable.%[1]s
