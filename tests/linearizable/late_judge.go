@@ -126,11 +126,11 @@ func lateReport(ctx context.Context, given options, keys int, minted string) (bo
 	result := judge(l.seen.operations)
 	early := l.refusedInTime()
 	fmt.Printf("%d keys, %d effects; %d applied twice, %d wait as dead letters, %d lost, "+
-		"%d refused in time; %d generations sealed by expire(), %d purged; %d rewinds, %d late letters redriven, "+
-		"%d discarded; %.0f s; Porcupine: %d keys refused\n", keys, found.rows, found.twice,
-		found.waiting, keys-found.keys-found.waiting, len(early), l.rotations, purges,
-		l.letters.rewinds, l.letters.redriven,
-		l.letters.discarded, l.elapsed.Seconds(), len(result.refused))
+		"%d refused in time; %d generations sealed by expire(), %d purged; %d rewinds, "+
+		"%d late letters redriven, %d discarded; %.0f s; Porcupine: %d keys refused\n",
+		keys, found.rows, found.twice, found.waiting, keys-found.keys-found.waiting, len(early),
+		l.rotations, purges, l.letters.rewinds, l.letters.redriven, l.letters.discarded,
+		l.elapsed.Seconds(), len(result.refused))
 	first(l.seen.complaints, 5)
 	sound = sound && found.keys+found.waiting == keys && purges > 0 && l.letters.rewinds > 0
 	if minted == "none" {
