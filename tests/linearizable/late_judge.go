@@ -77,7 +77,7 @@ func (l *lateRun) effects(ctx context.Context) (found effectsOf, err error) {
 	// A redriven copy that was late again: the operator sends a key again only once.
 	err = conn.QueryRow(ctx, "SELECT count(DISTINCT d.key_text) FROM onceward.dead_letters d "+
 		"WHERE d.error_class = 'late_key' AND d.resolved_at IS NULL AND NOT EXISTS (SELECT FROM "+
-		lateEffects+" e WHERE e.key = convert_from(d.key_text, 'UTF8'))").Scan(&found.waiting)
+		lateEffects+" e WHERE e.key::text = convert_from(d.key_text, 'UTF8'))").Scan(&found.waiting)
 	return found, err
 }
 
