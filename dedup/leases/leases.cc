@@ -110,11 +110,7 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     if (others.empty()) return answers;
     // DANGER: a separate statement, for a snapshot of its own. The conflicting claim may
     // have been committed after the first statement's snapshot.
-    const QueryResult found =
-        transaction.prepared(sql::lease_look,
-                             {registered_.ledger, registered_.source, context.consumer_group,
-                              context.topic, rest.digests, rest.partitions, rest.offsets},
-                             {}, true);
+    const QueryResult found = look(transaction, context, rest);
     if (static_cast<std::size_t>(found.rows()) != others.size()) {
         try_again("the conflicting lease was removed during the check");
     }
@@ -126,9 +122,21 @@ std::vector<LeaseAnswer> Leases::claim(Transaction& transaction, const BatchCont
     return answers;
 }
 
+QueryResult Leases::look(Transaction& transaction, const BatchContext& context,
+                         const ClaimColumns& wanted) {
+    return transaction.prepared(sql::lease_look,
+                                {registered_.ledger, registered_.source, context.consumer_group,
+                                 context.topic, wanted.digests, wanted.partitions, wanted.offsets},
+                                {}, true);
+}
+
 // What has no row, and cannot be judged. The ledger's lock keeps the rows that are there.
 void Leases::refuse_unjudged(Transaction& transaction, const BatchContext& context,
                              std::span<const Claim> claims, std::vector<LeaseAnswer>& answers) {
+    if (!has_times(claims)) return;
+    // DANGER: the lock in one statement and the look in the next. In one statement the snapshot is
+    // older than the lock, and an expiry that the lock waited for would not be seen.
+    transaction.prepared(sql::claims_lock_shared, {registered_.ledger});
     const std::vector<std::optional<Verdict>> beyond =
         beyond_memory(transaction, registered_.ledger, claims);
     ClaimColumns asked;
@@ -141,11 +149,7 @@ void Leases::refuse_unjudged(Transaction& transaction, const BatchContext& conte
         places.push_back(i);
     }
     if (places.empty()) return;
-    const QueryResult known =
-        transaction.prepared(sql::lease_look,
-                             {registered_.ledger, registered_.source, context.consumer_group,
-                              context.topic, asked.digests, asked.partitions, asked.offsets},
-                             {}, true);
+    const QueryResult known = look(transaction, context, asked);
     for (int row = 0; row < known.rows(); ++row) {
         const auto place = static_cast<std::size_t>(known.binary_integer(row, 0) - 1);
         answers[places[place]].verdict = LeaseVerdict::mine;
@@ -170,11 +174,7 @@ LeaseAnswer Leases::claim_request(Transaction& transaction, const Claim& claim, 
     ClaimColumns columns;
     columns.add(claim);
     // DANGER: a further statement, as in claim().
-    const QueryResult found =
-        transaction.prepared(sql::lease_look,
-                             {registered_.ledger, registered_.source, "", "", columns.digests,
-                              columns.partitions, columns.offsets},
-                             {}, true);
+    const QueryResult found = look(transaction, {}, columns);
     if (found.rows() != 1) try_again("the conflicting lease was removed during the check");
     return answer_of(found, 0, claim);
 }

@@ -83,6 +83,9 @@ class Leases {
     void count(Transaction& transaction, std::span<const Digest> passed);
 
   private:
+    // The rows that are there, with their place among the wanted ones.
+    QueryResult look(Transaction& transaction, const BatchContext& context,
+                     const ClaimColumns& wanted);
     void refuse_unjudged(Transaction& transaction, const BatchContext& context,
                          std::span<const Claim> claims, std::vector<LeaseAnswer>& answers);
 
