@@ -48,8 +48,7 @@ class OnceCall {
   public:
     OnceCall(const OnceKey& key, const OnceLedger& ledger)
         : digest_(digest_of_key(key)),
-          fingerprint_(key.minted_at ? stamped(key.fingerprint, *key.minted_at)
-                                     : key.fingerprint),
+          fingerprint_(stamped(key.fingerprint, key.minted_at)),
           attempt_(digest_of_bytes(new_uuid())),
           key_(key),
           ledger_(ledger),

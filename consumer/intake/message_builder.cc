@@ -82,9 +82,7 @@ struct MessageBuilder::State {
 
     void fingerprint(Message& message) const {
         fingerprint_content(message);
-        if (message.minted_at) {
-            message.fingerprint = stamped(message.fingerprint, *message.minted_at);
-        }
+        message.fingerprint = stamped(message.fingerprint, message.minted_at);
     }
 
     void fingerprint_content(Message& message) const {

@@ -43,5 +43,10 @@ std::optional<MintedAt> minted_from(const Value& value);
 // The time joins the fingerprint, so that the same key with another time is a conflict. The inbox
 // computes the same with its SQL function stamped().
 Digest stamped(const std::optional<Digest>& fingerprint, MintedAt minted_at);
+// Without a time the fingerprint as it is.
+inline std::optional<Digest> stamped(const std::optional<Digest>& fingerprint,
+                                     const std::optional<MintedAt>& minted_at) {
+    return minted_at ? stamped(fingerprint, *minted_at) : fingerprint;
+}
 
 }  // namespace onceward

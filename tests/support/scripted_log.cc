@@ -50,11 +50,8 @@ Chunk ScriptedLog::read(Partition partition, Offset begin, std::size_t messages)
         message.record.timestamp = source.timestamp;
         message.digest = scripted_digest(source.key);
         message.key_text = source.key;
-        message.fingerprint = source.fingerprint;
         message.minted_at = source.minted_at;
-        if (source.minted_at) {
-            message.fingerprint = stamped(source.fingerprint, *source.minted_at);
-        }
+        message.fingerprint = stamped(source.fingerprint, source.minted_at);
         if (source.redriven) message.record.headers.push_back({redriven_header, "1"});
         message.rejection = source.rejection;
         message.skipped = source.skipped;
