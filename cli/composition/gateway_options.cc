@@ -15,6 +15,15 @@ std::optional<RateLimit> rate_of(RateLimit rate) {
     return rate;
 }
 
+// What a request of the route becomes; null for a route to a topic.
+const TopicConfiguration* message_of(const Configuration& configuration, std::size_t place) {
+    for (const auto* routes : {&configuration.route_sinks, &configuration.route_upstreams}) {
+        const auto message = routes->find(place);
+        if (message != routes->end()) return &message->second;
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 GatewayOptions gateway_options(const Configuration& configuration) {
@@ -37,10 +46,8 @@ GatewayOptions gateway_options(const Configuration& configuration) {
         } else {
             route.target = from.topic;
         }
-        for (const auto* routes : {&configuration.route_sinks, &configuration.route_upstreams}) {
-            const auto message = routes->find(place);
-            if (message == routes->end()) continue;
-            route.window = configuration.ledgers.at(message->second.ledger).retention;
+        if (const TopicConfiguration* message = message_of(configuration, place)) {
+            route.window = configuration.ledgers.at(message->ledger).retention;
         }
         if (!route.signature) continue;
         route.signature->secrets = {from.secret};
@@ -60,16 +67,14 @@ Contract contract_of(const Configuration& configuration, const std::string& vers
     for (std::size_t place = 0; place < options.routes.size(); ++place) {
         RouteContract& route = contract.routes.emplace_back();
         route.route = std::move(options.routes[place]);
-        for (const auto* routes : {&configuration.route_sinks, &configuration.route_upstreams}) {
-            const auto message = routes->find(place);
-            if (message == routes->end()) continue;
-            const LedgerOptions& ledger = configuration.ledgers.at(message->second.ledger);
-            route.ledger = ledger.name;
-            route.retention = ledger.retention;
-            route.lease = std::chrono::ceil<std::chrono::seconds>(ledger.lease);
-            if (routes == &configuration.route_sinks) {
-                route.body_type = body_types[static_cast<int>(message->second.format.format)];
-            }
+        const TopicConfiguration* const message = message_of(configuration, place);
+        if (message == nullptr) continue;
+        const LedgerOptions& ledger = configuration.ledgers.at(message->ledger);
+        route.ledger = ledger.name;
+        route.retention = ledger.retention;
+        route.lease = std::chrono::ceil<std::chrono::seconds>(ledger.lease);
+        if (configuration.route_sinks.contains(place)) {
+            route.body_type = body_types[static_cast<int>(message->format.format)];
         }
     }
     return contract;
