@@ -50,6 +50,20 @@ func (p *payer) pay(db inbox.Beginner, options inbox.OnceOptions, then func(tx p
 		})
 }
 
+// paysOnce pays through a pool whose proxy loses answers or COMMITs, and again on the direct way:
+// there is one effect, and the second call gets its value.
+func (p *payer) paysOnce(t *testing.T, pool, direct *pgxpool.Pool, cut *proxy) {
+	t.Helper()
+	got, err := p.pay(pool, quickly(5), nil)
+	require(t, err)
+	equal(t, "value", got, payment{"order-17", int(p.runs.Load())})
+	equal(t, "effects", effects(t, direct, p.operation), 1)
+	equal(t, "all was lost", cut.loseAnswers.Load()+cut.loseCommits.Load(), 0)
+	again, err := p.pay(direct, inbox.OnceOptions{}, nil)
+	require(t, err)
+	equal(t, "stored value", again, got)
+}
+
 func quickly(tries int) inbox.OnceOptions {
 	return inbox.OnceOptions{Retry: inbox.Retry{Tries: tries, Pause: time.Millisecond}}
 }
@@ -129,14 +143,7 @@ func TestACommitWithoutAnAnswerIsOneEffect(t *testing.T) {
 			direct, cut, p := openPool(t), newProxy(t), newPayer(t)
 			pool := cut.pool(t)
 			lose(cut)
-			got, err := p.pay(pool, quickly(5), nil)
-			require(t, err)
-			equal(t, "value", got, payment{"order-17", int(p.runs.Load())})
-			equal(t, "effects", effects(t, direct, p.operation), 1)
-			equal(t, "all was lost", cut.loseAnswers.Load()+cut.loseCommits.Load(), 0)
-			again, err := p.pay(direct, inbox.OnceOptions{}, nil)
-			require(t, err)
-			equal(t, "stored value", again, got)
+			p.paysOnce(t, pool, direct, cut)
 		})
 	}
 }

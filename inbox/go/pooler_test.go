@@ -2,24 +2,17 @@ package inbox_test
 
 import (
 	"net/url"
-	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	inbox "github.com/onceward/onceward/inbox/go"
 )
 
 // poolerDSN returns the way to the database through PgBouncer in transaction mode, with two
 // sessions of the server, or skips the test.
 func poolerDSN(t *testing.T) string {
 	t.Helper()
-	text := os.Getenv("ONCEWARD_TEST_POOLER_DSN")
-	if text == "" {
-		t.Skip("ONCEWARD_TEST_POOLER_DSN is not set")
-	}
-	return text
+	return fromEnvironment(t, "ONCEWARD_TEST_POOLER_DSN")
 }
 
 // throughPooler opens a pool of one connection to PgBouncer, as a program does: by the DSN alone.
@@ -89,14 +82,7 @@ func TestThroughAPoolerACommitWithoutAnAnswerIsOneEffect(t *testing.T) {
 			pool := cut.pool(t, func(config *pgxpool.Config) {
 				config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 			})
-			got, err := p.pay(pool, quickly(5), nil)
-			require(t, err)
-			equal(t, "value", got, payment{"order-17", int(p.runs.Load())})
-			equal(t, "effects", effects(t, direct, p.operation), 1)
-			equal(t, "all was lost", cut.loseAnswers.Load()+cut.loseCommits.Load(), 0)
-			again, err := p.pay(direct, inbox.OnceOptions{}, nil)
-			require(t, err)
-			equal(t, "stored value", again, got)
+			p.paysOnce(t, pool, direct, cut)
 		})
 	}
 }

@@ -18,11 +18,13 @@ import (
 var ctx = context.Background()
 
 // dsn returns the database of the tests, or skips the test.
-func dsn(t *testing.T) string {
+func dsn(t *testing.T) string { return fromEnvironment(t, "ONCEWARD_TEST_DSN") }
+
+func fromEnvironment(t *testing.T, name string) string {
 	t.Helper()
-	text := os.Getenv("ONCEWARD_TEST_DSN")
+	text := os.Getenv(name)
 	if text == "" {
-		t.Skip("ONCEWARD_TEST_DSN is not set")
+		t.Skip(name + " is not set")
 	}
 	return text
 }

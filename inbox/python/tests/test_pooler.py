@@ -10,9 +10,8 @@ from dataclasses import replace
 
 import psycopg
 import pytest
-from cutting_proxy import CuttingProxy
 from database import KINDS, POOLED, POOLER, TestConnection
-from test_once import Payment, effects, new_key
+from test_once import new_key, pays_once
 
 from onceward_inbox import Inbox
 
@@ -100,9 +99,4 @@ def test_a_transaction_that_was_cut_off_claimed_nothing(kind: str) -> None:
 
 @pytest.mark.parametrize("forward", [True, False])
 def test_a_commit_in_doubt_is_one_effect(kind: str, forward: bool) -> None:
-    key = new_key()
-    with CuttingProxy(POOLER, forward=forward) as proxy:
-        pay = Payment(kind, dsn=proxy.dsn)
-        assert pay(key) == {"key": key, "run": 1 if forward else 2}
-        assert proxy.left == 0
-    assert (pay.runs, effects(key)) == (1 if forward else 2, 1)
+    pays_once(kind, POOLER, forward=forward)
