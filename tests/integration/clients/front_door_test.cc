@@ -91,7 +91,7 @@ class Door {
              << "', schema: " << schema_.name() << "}\nhttp:\n  listen: 127.0.0.1:" << port()
              << "\n  routes:\n    - method: POST\n      path: /orders/{id}\n"
              << sink << "      ledger: {name: shop/orders}\n"
-             << "    - method: POST\n      path: /limited/{id}\n      rate: {key: 1}\n"
+             << "    - method: POST\n      path: /limited/{id}\n      rate: {key: 0.25}\n"
              << sink << "      ledger: {name: shop/limited}\n"
              << "    - method: POST\n      path: /events\n      topic: events\n";
         return text.str();
