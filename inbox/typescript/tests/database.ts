@@ -9,16 +9,16 @@ export const dsn = process.env["ONCEWARD_TEST_DSN"] ?? "";
 /** For test(): skipped with a word where there is no database. */
 export const needsDatabase = dsn === "" ? { skip: "ONCEWARD_TEST_DSN is not set" } : {};
 
-export function settings(): pg.ClientConfig {
-  if (/^postgres(ql)?:/.test(dsn)) {
+export function settings(of = dsn): pg.ClientConfig {
+  if (/^postgres(ql)?:/.test(of)) {
     // Taken apart, so that a test may go through a proxy: a connection string has precedence.
-    const client = new pg.Client({ connectionString: dsn });
+    const client = new pg.Client({ connectionString: of });
     const { host, port, user, database, password, ssl } = client;
     const named = { user: user!, database: database!, password: password! };
     return { host, port, ssl, ...named };
   }
   const words = new Map<string, string>();
-  for (const [, name, quoted, plain] of dsn.matchAll(/(\w+)\s*=\s*(?:'((?:\\.|[^'])*)'|(\S*))/g)) {
+  for (const [, name, quoted, plain] of of.matchAll(/(\w+)\s*=\s*(?:'((?:\\.|[^'])*)'|(\S*))/g)) {
     words.set(name!, (quoted ?? plain ?? "").replace(/\\(.)/g, "$1"));
   }
   const made: pg.ClientConfig = { port: Number(words.get("port") ?? 5432) };

@@ -20,8 +20,13 @@ public final class Database {
 
     /** Skips the test if there is no database. */
     public static PGSimpleDataSource source() {
-        String dsn = System.getenv("ONCEWARD_TEST_DSN");
-        Assumptions.assumeTrue(dsn != null && !dsn.isBlank(), "ONCEWARD_TEST_DSN is not set");
+        return source("ONCEWARD_TEST_DSN");
+    }
+
+    /** The database that a variable names. Skips the test if it is not set. */
+    static PGSimpleDataSource source(String variable) {
+        String dsn = System.getenv(variable);
+        Assumptions.assumeTrue(dsn != null && !dsn.isBlank(), variable + " is not set");
         Map<String, String> words = words(dsn);
         PGSimpleDataSource source = new PGSimpleDataSource();
         source.setServerNames(new String[] {words.getOrDefault("host", "localhost")});
