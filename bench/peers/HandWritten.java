@@ -1,16 +1,20 @@
 // What a team writes by hand with spring-kafka: rows of five columns into PostgreSQL, each key
 // once. `batch`: a batch listener; in one transaction the batch's claims by a JDBC batch, then the
-// rows of those keys that were new by another. `single`: a transaction for each message. Four
-// threads, one for each partition. lab/bench/peer.h has the variables. It ends when all messages
-// are committed.
+// rows of those keys that were new by another. `inbox`: the same, but Onceward's package claims the
+// keys. `single`: a transaction for each message. Four threads, one for each partition.
+// lab/bench/peer.h has the variables. It ends when all messages are committed.
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.ObjectReader;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.github.onceward.inbox.Claim;
+import io.github.onceward.inbox.Inbox;
+import io.github.onceward.inbox.Key;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.OffsetDateTime;
@@ -56,6 +60,8 @@ public class HandWritten {
     private final String row =
         "INSERT INTO " + peer("TABLE") +
         " (event_id, account, amount_minor, currency, created_at) VALUES (?, ?, ?, ?, ?)";
+    private final Inbox inbox =
+        Inbox.of("count").ledger(peer("GROUP")).schema(peer("SCHEMA"));
     private final AtomicLongArray passed = new AtomicLongArray(1000);  // by partition
     private final AtomicLong left = new AtomicLong(Long.parseLong(peer("MESSAGES")));
 
@@ -128,6 +134,21 @@ public class HandWritten {
         batch.forEach(this::committed);
     }
 
+    void onBatchByInbox(List<ConsumerRecord<byte[], byte[]>> batch) {
+        List<Event> events = new ArrayList<>(batch.size());
+        for (ConsumerRecord<byte[], byte[]> record : batch) events.add(parse(record));
+        List<Key> keys = events.stream().map(event -> Key.of(event.event_id().toString())).toList();
+        transaction.executeWithoutResult(status -> {
+            List<Claim> claims = jdbc.execute((Connection tx) -> inbox.claimMany(tx, keys));
+            List<Event> fresh = new ArrayList<>(events.size());
+            for (int i = 0; i < claims.size(); ++i) {
+                if (claims.get(i).fresh()) fresh.add(events.get(i));
+            }
+            if (!fresh.isEmpty()) execute(row, fresh, HandWritten::setRow);
+        });
+        batch.forEach(this::committed);
+    }
+
     void onMessage(ConsumerRecord<byte[], byte[]> record) {
         Event event = parse(record);
         transaction.executeWithoutResult(status -> {
@@ -151,6 +172,11 @@ public class HandWritten {
         properties.setGroupId(peer("GROUP"));
         if (arguments[0].equals("batch")) {
             BatchMessageListener<byte[], byte[]> listener = consumer::onBatch;
+            properties.setMessageListener(listener);
+        } else if (arguments[0].equals("inbox")) {
+            consumer.jdbc.queryForObject("SELECT " + peer("SCHEMA")
+                + ".register_ledger(?, stores_results => false)", Integer.class, peer("GROUP"));
+            BatchMessageListener<byte[], byte[]> listener = consumer::onBatchByInbox;
             properties.setMessageListener(listener);
         } else {
             MessageListener<byte[], byte[]> listener = consumer::onMessage;

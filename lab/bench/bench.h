@@ -33,6 +33,7 @@ class Bench {
     RowResult idle();
     RowResult debezium();
     RowResult spring();
+    RowResult spring_inbox();
     RowResult kcat();
     // Rows 7, 12, 13 and 14, of one ledger that is loaded once.
     std::vector<RowResult> loaded(const std::vector<std::string>& rows);

@@ -55,6 +55,7 @@ ChildOptions child_options(const Place& place, const Workload& workload, const P
              {"GROUP", workload.topic + "-" + tables.id()},
              {"TABLE", peer.table},
              {"CLAIMS", claims_table},
+             {"SCHEMA", tables.options().schema},
              {"MESSAGES", std::to_string(workload.messages)},
              {"LAST_KEYS", last_keys(workload)}}) {
         options.environment.push_back(ours + name + "=" + value);

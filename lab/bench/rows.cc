@@ -229,10 +229,12 @@ std::vector<RowResult> measure(const Setup& setup, const std::vector<std::string
     measure_rows(
         setup, against_off, [&] { return bench.against_dedup_off(against_off); }, results);
     const std::vector<std::pair<std::string, RowResult (Bench::*)()>> others{
-        {"4", &Bench::debezium},  {"4b", &Bench::spring},      {"5", &Bench::kcat},
-        {"6", &Bench::isolation}, {"8", &Bench::replay_storm}, {"10", &Bench::single},
-        {"11", &Bench::workers},  {"11b", &Bench::duplicates}, {"15", &Bench::latency},
-        {"16", &Bench::idle},     {"9", &Bench::purge},
+        {"4", &Bench::debezium},      {"4b", &Bench::spring},
+        {"4c", &Bench::spring_inbox}, {"5", &Bench::kcat},
+        {"6", &Bench::isolation},     {"8", &Bench::replay_storm},
+        {"10", &Bench::single},       {"11", &Bench::workers},
+        {"11b", &Bench::duplicates},  {"15", &Bench::latency},
+        {"16", &Bench::idle},         {"9", &Bench::purge},
     };
     for (const auto& [row, function] : others) {
         if (std::ranges::find(rows, row) == rows.end()) continue;

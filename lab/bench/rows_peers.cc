@@ -1,4 +1,4 @@
-// Rows with another program on the other side, on the same broker and server: 4, 4b, 5.
+// Rows with another program on the other side, on the same broker and server: 4, 4b, 4c, 5.
 
 #include <algorithm>
 
@@ -100,6 +100,20 @@ RowResult Bench::spring() {
         " messages by hand, four threads: `log` is " +
         three_digits(result.lines.front().rate.median / result.lines.back().rate.median) +
         " times as fast (medians)");
+    return result;
+}
+
+RowResult Bench::spring_inbox() {
+    const auto topic = filled(extent_.messages, true, Form::plain);
+    const std::vector<Side> sides{
+        peer(*topic, "spring-kafka, claims by the inbox", "inbox", plain_table),
+        peer(*topic, "spring-kafka, a batch listener", "spring", plain_table)};
+    const auto runs = in_turn(sides);
+    RowResult result = begin_peers(
+        "4c",
+        "JSON of 374 bytes without a schema, 10 % duplicates, into five columns without an index; "
+        "both listeners have four threads, and claims and rows of a batch in one transaction");
+    add_pair(result, targets_of("4c").front(), sides, runs, ", 10 % duplicates");
     return result;
 }
 

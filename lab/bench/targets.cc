@@ -19,6 +19,8 @@ constexpr std::array all{
            peers},
     Target{"4b", "`log`, 10 % duplicates", "a spring-kafka batch listener with claims", higher, 4,
            8, peers},
+    Target{"4c", "a spring-kafka batch listener with claim_many()", "one with hand-written claims",
+           higher, 0.8, 1.0, peers},
     Target{"5", "`log`, exactly once, four columns", "kcat piped into psql's \\copy", higher, 0.7,
            1.0, peers},
     Target{"6", "claims and rows by `log`, without Kafka", "a COPY into a table with a bigint key",

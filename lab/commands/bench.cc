@@ -162,7 +162,7 @@ void add_bench(CLI::App& program, Commands& commands) {
     bench.add_option("--broker-version", options->broker_version, "For the report's head");
     bench
         .add_option("--peers", options->peers,
-                    "The folder of the programs for rows 4, 4b and 5 (make bench-peers)")
+                    "The folder of the programs for rows 4, 4b, 4c and 5 (make bench-peers)")
         ->check(CLI::ExistingDirectory);
     bench.add_option("--peer-versions", options->peer_versions, "For the report's head");
     commands.add(bench, [options] { return run_bench(*options); });
