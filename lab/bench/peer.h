@@ -14,8 +14,9 @@ namespace onceward::bench {
 
 // What the program gets in its environment, besides libpq's own variables (PGHOST and so on):
 // ONCEWARD_PEER_BROKERS, _TOPIC, _GROUP, _TABLE, _CLAIMS (a table of claims), _SCHEMA (Onceward's),
-// _MESSAGES (all that the topic holds) and _LAST_KEYS (those of the last message of each partition, `{key,key}`). It
-// ends with 0 as soon as the last row is committed, and what it started ends with it.
+// _MESSAGES (all that the topic holds) and _LAST_KEYS (those of the last message of each partition,
+// `{key,key}`). It ends with 0 as soon as the last row is committed, and what it started ends with
+// it.
 struct Peer {
     std::filesystem::path program;
     const char* table = "";  // that it writes to

@@ -82,7 +82,9 @@ BEGIN
         IF {schema}.is_late(%1$s, minted_at) THEN
             wait := set_config('lock_timeout', wait, true);
             -- A claim is kept for longer than its key's own time says, so it may be there.
-            answer := {schema}.inbox_earlier_%1$s(wanted, stamp, attempt);
+            SELECT e.outcome, wanted, inbox_claim_%1$s.attempt, e.mine, e.status, e.headers, e.body,
+                e.stored_at INTO answer
+                FROM {schema}.inbox_earlier_%1$s(ARRAY[wanted], ARRAY[stamp], attempt) AS e;
             IF answer.outcome IS NULL THEN
                 answer := ROW('expired', wanted, attempt, false, NULL, NULL, NULL, NULL)
                     ::{schema}.claim_answer;
@@ -99,7 +101,9 @@ BEGIN
         RETURN ROW('fresh', wanted, attempt, false, NULL, NULL, NULL, NULL)::{schema}.claim_answer;
     END IF;
     IF %5$s THEN
-        answer := {schema}.inbox_earlier_%1$s(wanted, stamp, attempt);
+        SELECT e.outcome, wanted, inbox_claim_%1$s.attempt, e.mine, e.status, e.headers, e.body,
+            e.stored_at INTO answer
+            FROM {schema}.inbox_earlier_%1$s(ARRAY[wanted], ARRAY[stamp], attempt) AS e;
         IF answer.outcome IS NOT NULL THEN
             RETURN answer;
         END IF;
@@ -132,39 +136,33 @@ CREATE FUNCTION {schema}.inbox_known_text(wanted_ledger integer, one bigint) RET
                 'FROM {schema}.claims_%1$s k '
             ELSE 'r.attempt, r.kind, r.status, r.headers, r.body, r.stored_at '
                 'FROM {schema}.claims_%1$s k LEFT JOIN {schema}.results_%1$s r USING (digest) ' END
-        || 'WHERE k.digest = wanted', suffix)
+        || 'WHERE k.digest = w.digest', suffix)
     FROM format('%s_%s', wanted_ledger, one) AS suffix
 $$;
 
--- The answer for a key that is claimed already; NULL if no listed generation has it.
+-- The answers for keys that are claimed already, by their places in the lists; a key that no listed
+-- generation has gets no row.
 -- DANGER: a statement of its own, for a snapshot of its own. The winner may have committed after
 -- the snapshot of the INSERT that waited for it.
 CREATE FUNCTION {schema}.inbox_earlier_text(led {schema}.inboxes) RETURNS text
     LANGUAGE sql STABLE AS $$
     SELECT format($made$
-CREATE OR REPLACE FUNCTION {schema}.inbox_earlier_%1$s(wanted uuid, stamp uuid, attempt uuid)
-    RETURNS {schema}.claim_answer LANGUAGE plpgsql VOLATILE AS $body$
-DECLARE
-    known record;
-    answer {schema}.claim_answer;
+CREATE OR REPLACE FUNCTION {schema}.inbox_earlier_%1$s(digests uuid[], stamps uuid[], attempt uuid)
+    RETURNS TABLE (place bigint, outcome text, mine boolean, status integer, headers jsonb,
+        body bytea, stored_at timestamptz) LANGUAGE plpgsql VOLATILE AS $body$
 BEGIN
-    SELECT * INTO known FROM (%2$s) AS listed LIMIT 1;
-    IF NOT FOUND THEN
-        RETURN answer;
-    END IF;
-    answer := ROW('duplicate', wanted, attempt, false, NULL, NULL, NULL, NULL)
-        ::{schema}.claim_answer;
-    IF known.fingerprint <> stamp THEN
-        answer.outcome := 'conflict';
-    ELSIF known.kind IS NOT NULL THEN
-        answer := ROW(CASE known.kind WHEN 'failed' THEN 'failed' ELSE 'duplicate' END, wanted,
-            attempt, known.attempt IS NOT DISTINCT FROM attempt, known.status, known.headers,
-            known.body, known.stored_at)::{schema}.claim_answer;
-    ELSIF %3$s AND NOT known.here THEN
-        -- In this transaction its result is still to come; in another's it is not there.
-        answer.outcome := 'unknown';
-    END IF;
-    RETURN answer;
+    RETURN QUERY SELECT w.place,
+        CASE WHEN known.fingerprint <> w.stamp THEN 'conflict'
+            WHEN known.kind = 'failed' THEN 'failed'
+            -- In this transaction its result is still to come; in another's it is not there.
+            WHEN known.kind IS NULL AND %3$s AND NOT known.here THEN 'unknown'
+            ELSE 'duplicate' END,
+        told.kind IS NOT NULL AND told.attempt IS NOT DISTINCT FROM inbox_earlier_%1$s.attempt,
+        told.status, told.headers, told.body, told.stored_at
+    FROM unnest(digests, stamps) WITH ORDINALITY AS w (digest, stamp, place)
+        CROSS JOIN LATERAL (SELECT * FROM (%2$s) AS listed LIMIT 1) AS known
+        -- Who comes with another fingerprint does not get the result.
+        LEFT JOIN LATERAL (SELECT known.*) AS told ON (known.fingerprint <> w.stamp) IS NOT TRUE;
 END
 $body$ $made$, led.ledger,
         (SELECT string_agg({schema}.inbox_known_text(led.ledger, one), ' UNION ALL '
@@ -181,6 +179,7 @@ CREATE OR REPLACE FUNCTION {schema}.inbox_claims_%1$s(digests uuid[], stamps uui
     OUT stale boolean, OUT known uuid[]) LANGUAGE plpgsql VOLATILE AS $body$
 DECLARE
     claimed uuid[];
+    xact bigint := pg_current_xact_id()::text::bigint;
 BEGIN
     stale := NOT %4$s;
     IF stale THEN
@@ -191,7 +190,7 @@ BEGIN
     WITH made AS (
         INSERT INTO {schema}.claims_%1$s_%2$s AS k
                 (digest, fingerprint, record_offset, partition, source)
-            SELECT wanted.digest, wanted.stamp, pg_current_xact_id()::text::bigint, -1, %3$s
+            SELECT wanted.digest, wanted.stamp, xact, -1, %3$s
             FROM unnest(digests, stamps) WITH ORDINALITY AS wanted (digest, stamp, place)
             WHERE true %5$s
             ORDER BY wanted.place

@@ -39,12 +39,19 @@ DECLARE
 BEGIN
     -- It checks all, and returns if all is well.
     PERFORM {schema}.refuse_claim(wanted_ledger, operation, tenant, kind, 'any'::bytea);
-    FOREACH one IN ARRAY keys LOOP
-        IF NOT {schema}.is_key(one) THEN
-            PERFORM {schema}.refuse_claim(wanted_ledger, operation, tenant, kind, one);
-        END IF;
-    END LOOP;
+    SELECT k.key INTO one FROM unnest(keys) AS k (key) WHERE NOT {schema}.is_key(k.key) LIMIT 1;
+    IF FOUND THEN
+        PERFORM {schema}.refuse_claim(wanted_ledger, operation, tenant, kind, one);
+    END IF;
     RETURN {schema}.inbox_of(wanted_ledger, wanted_store);
+END
+$$;
+
+-- Refuses a claim that was in the way a moment ago and is gone: forget() took it out.
+CREATE FUNCTION {schema}.claim_taken_out() RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '40001',
+        MESSAGE = 'a claim in the way was taken out; try the transaction again';
 END
 $$;
 
@@ -68,8 +75,6 @@ DECLARE
     wanted_stamps uuid[];
     late boolean[];
     claims record;
-    one record;
-    bytes bigint := 0;
 BEGIN
     IF (array_ndims(keys) = 1 OR keys = '{}') IS NOT TRUE OR cardinality(keys) > 10000
         OR cardinality(fingerprints) <> cardinality(keys)
@@ -116,34 +121,34 @@ BEGIN
             FROM unnest(digests) WITH ORDINALITY AS d (digest, place);
         RETURN;
     END IF;
-    FOR one IN
-        SELECT k.place, k.digest, k.stamp, k.late, e.digest IS NOT NULL AS known,
-            row_number() OVER same_key AS nth, first_value(k.stamp) OVER same_key AS first_stamp
-        FROM unnest(digests, stamps, late) WITH ORDINALITY AS k (digest, stamp, late, place)
-            LEFT JOIN unnest(claims.known) AS e (digest) ON e.digest = k.digest
-        WINDOW same_key AS (PARTITION BY k.digest, k.late IS TRUE ORDER BY k.place)
-        ORDER BY k.place
-    LOOP
-        place := one.place;
-        answer := ROW(CASE WHEN one.nth = 1 THEN 'fresh'
-                WHEN one.first_stamp <> one.stamp THEN 'conflict' ELSE 'duplicate' END,
-            one.digest, attempt, false, NULL, NULL, NULL, NULL);
-        IF one.known OR one.late THEN
-            EXECUTE format('SELECT * FROM {schema}.inbox_earlier_%s($1, $2, $3)', led.ledger)
-                INTO answer USING one.digest, one.stamp, attempt;
-            IF answer.outcome IS NULL AND one.late THEN
-                answer := ROW('expired', one.digest, attempt, false, NULL, NULL, NULL, NULL);
-            ELSIF answer.outcome IS NULL THEN
-                RAISE EXCEPTION USING ERRCODE = '40001',
-                    MESSAGE = 'a claim in the way was taken out; try the transaction again';
-            END IF;
-            bytes := bytes + coalesce(octet_length(answer.body), 0);
-            IF bytes > max_bytes THEN
-                answer.body := NULL;
-            END IF;
-        END IF;
-        RETURN NEXT;
-    END LOOP;
+    -- EXECUTE plans for these lists; a plan that is kept would be one for lists of ten.
+    RETURN QUERY EXECUTE format($many$
+        WITH k AS (
+            SELECT k.place, k.digest, k.stamp, k.late IS TRUE AS late,
+                e.digest IS NOT NULL AS known, row_number() OVER same_key AS nth,
+                first_value(k.stamp) OVER same_key AS first_stamp
+            FROM unnest($1, $2, $3) WITH ORDINALITY AS k (digest, stamp, late, place)
+                LEFT JOIN unnest($4) AS e (digest) ON e.digest = k.digest
+            WINDOW same_key AS (PARTITION BY k.digest, k.late IS TRUE ORDER BY k.place)),
+        asked AS (
+            SELECT array_agg(k.digest ORDER BY k.place) AS digests,
+                array_agg(k.stamp ORDER BY k.place) AS stamps,
+                array_agg(k.place ORDER BY k.place) AS places
+            FROM k WHERE k.known OR k.late),
+        earlier AS (
+            SELECT a.places[e.place] AS place, e.outcome, e.mine, e.status, e.headers, e.body,
+                e.stored_at,
+                sum(coalesce(octet_length(e.body), 0)) OVER (ORDER BY e.place) AS bytes
+            FROM asked a, {schema}.inbox_earlier_%s(a.digests, a.stamps, $5) AS e)
+        SELECT k.place::integer, ROW(
+            CASE WHEN k.known OR k.late THEN coalesce(e.outcome,
+                    CASE WHEN k.late THEN 'expired' ELSE {schema}.claim_taken_out() END)
+                WHEN k.nth = 1 THEN 'fresh'
+                WHEN k.first_stamp <> k.stamp THEN 'conflict' ELSE 'duplicate' END,
+            k.digest, $5, coalesce(e.mine, false), e.status, e.headers,
+            CASE WHEN e.bytes <= $6 THEN e.body END, e.stored_at)::{schema}.claim_answer
+        FROM k LEFT JOIN earlier e USING (place) ORDER BY k.place $many$, led.ledger)
+        USING digests, stamps, late, claims.known, attempt, max_bytes;
 END
 $$;
 CREATE FUNCTION {schema}.claim_many(operation text, tenant text, kind text, keys text[],
