@@ -1,13 +1,17 @@
 #include "cli/program.h"
 
+#include <algorithm>
 #include <exception>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <streambuf>
 #include <vector>
 
-#include "cli/configuration/load.h"
+#include "cli/error_report.h"
+#include "cli/parse_failure.h"
 #include "cli/terminal/command.h"
-#include "dedup/base/nearest_name.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/output.h"
 #include "dedup/base/text.h"
 
 namespace onceward {
@@ -52,57 +56,101 @@ class SafeStream final : public std::streambuf {
     std::string pending_;
 };
 
-// If an unknown command was given: a sentence with the nearest one; else ''.
-// CLI11 itself says only that a subcommand is required.
-std::string unknown_command(const CLI::App& program, int argument_count, char** arguments) {
+// Whether messages are for a program: told before CLI11 reads the line, since a line that is wrong
+// is a message too.
+bool json_asked(const std::vector<std::string>& arguments) {
+    const auto end = std::ranges::find(arguments, "--");
+    return std::find(arguments.begin(), end, "--json") != end;
+}
+
+struct HelpOptions {
+    std::vector<std::string> words;
+    bool json = false;
+};
+
+int show_help(const CLI::App& program, const HelpOptions& options) {
+    if (const auto unknown = unknown_command(program, options.words)) throw *unknown;
     const CLI::App* app = &program;
-    for (int i = 1; i < argument_count; ++i) {
-        const std::string word = arguments[i];
-        if (app->get_require_subcommand_min() == 0 || word.starts_with('-')) return "";
-        std::vector<std::string> names;
-        const CLI::App* next = nullptr;
-        for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
-            names.push_back(command->get_name());
-            if (command->get_name() == word) next = command;
-        }
-        if (next == nullptr) {
-            const std::string of = app == &program ? "" : " of `" + app->get_name() + "`";
-            const std::string hint = did_you_mean(word, names);
-            return program.get_name() + ": there is no command `" + word + "`" + of +
-                   (hint.empty() ? ". See --help." : hint);
-        }
-        app = next;
+    for (const std::string& word : options.words) app = app->get_subcommand(word);
+    if (options.json) {
+        print_json(help_json(*app));
+    } else {
+        // App::help() would be that of this command.
+        std::cout << HelpFormatter().make_help(app, "", CLI::AppFormatMode::Normal);
     }
-    return "";
+    return exit_ok;
+}
+
+void add_help_and_version(CLI::App& program, Commands& commands, const ProgramText& text) {
+    auto help = std::make_shared<HelpOptions>();
+    CLI::App& shown = *program.add_subcommand("help", "Show what a command does, and its options");
+    // Listed by the text at the end of the program's help.
+    shown.group("");
+    shown.add_option("command", help->words, "The command; none: all of them");
+    shown.add_flag("--json", help->json, "Print commands and options as JSON");
+    end_help(shown, {.examples = {{"help", "all commands"}, {"help dlq redrive", "one of them"}}});
+    commands.add(shown, [&program, help] { return show_help(program, *help); });
+
+    auto json = std::make_shared<bool>(false);
+    CLI::App& version = *program.add_subcommand("version", "Show the program's version");
+    version.group("");
+    version.add_flag("--json", *json, "Print JSON");
+    end_help(version, {.examples = {{"version", "for a report of a defect"}}});
+    commands.add(version, [text, json] {
+        print_answer(*json, {{"name", text.name}, {"version", text.version}}, "{name} {version}\n");
+        return static_cast<int>(exit_ok);
+    });
+}
+
+// Each command takes --json: what goes wrong is said in that form, whatever the command prints.
+void add_json_flags(CLI::App& app) {
+    for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        add_json_flags(*command);
+        if (command->get_option_no_throw("--json") != nullptr) continue;
+        command->add_flag_callback("--json", [] {}, "Errors and messages as JSON, one a line");
+    }
+}
+
+std::string command_name(const CLI::App& program) {
+    const CLI::App* app = &program;
+    while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
+    return full_name(*app);
+}
+
+int failed(const CLI::App& program, const std::exception& error) {
+    const ErrorReport report = describe_error(error);
+    print_error(command_name(program), report);
+    return report.exit;
 }
 
 int run(const ProgramText& text, void (*add)(CLI::App&, Commands&), int argument_count,
         char** arguments) {
     CLI::App program{text.description, text.name};
+    program.formatter(std::make_shared<HelpFormatter>());
+    program.set_help_flag("-h,--help", "Show this help");
+    program.set_version_flag("--version", text.name + " " + text.version, "Show the version");
     program.require_subcommand(1);
-    program.set_version_flag("--version", text.name + " " + text.version);
-    program.get_formatter()->column_width(36);
     Commands commands;
     add(program, commands);
+    add_help_and_version(program, commands, text);
+    add_json_flags(program);
+    // Last: commands that are added inherit it.
+    program.footer("`" + text.name +
+                   " help COMMAND` shows what a command does, its options and examples.\n`" +
+                   text.name + " version` shows the version.");
+    const std::vector<std::string> words(arguments + 1, arguments + argument_count);
+    write_messages_as_json(json_asked(words));
     try {
+        if (words.empty()) return show_help(program, {});
+        if (const auto unknown = unknown_command(program, words)) throw *unknown;
         program.parse(argument_count, arguments);
-    } catch (const CLI::ParseError& error) {
-        const std::string unknown = unknown_command(program, argument_count, arguments);
-        if (error.get_exit_code() != 0 && !unknown.empty()) {
-            std::cerr << unknown << "\n";
-            return exit_usage;
-        }
-        // 0 for --help and --version, which are 'errors' for CLI11.
-        return program.exit(error) == 0 ? exit_ok : exit_usage;
-    }
-    try {
         return commands.run();
-    } catch (const ConfigurationError& error) {
-        std::cerr << error.what() << '\n';
-        return exit_config;
+    } catch (const CLI::Success& success) {  // --help, --version
+        return program.exit(success);
+    } catch (const CLI::ParseError& error) {
+        return failed(program, usage_error_of(program, error));
     } catch (const std::exception& error) {
-        std::cerr << text.name << ": " << error.what() << '\n';
-        return exit_failure;
+        return failed(program, error);
     }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // The frame of a program with commands: reads the command line and runs one command. Every failure
-// ends here, as a line on standard error and an exit code. Used by `onceward` and by the laboratory
-// program.
+// ends here, as a message on standard error and an exit code. Adds `help`, `version`, and --json to
+// each command. Used by `onceward` and by the laboratory program.
 
 #include <string>
 

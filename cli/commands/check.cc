@@ -15,12 +15,16 @@
 #include "cli/configuration/databases.h"
 #include "cli/configuration/load.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/config_file.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
+#include "cli/terminal/output.h"
 
 namespace onceward {
 namespace {
 
 struct CheckOptions {
-    std::string file = "onceward.yaml";
+    ConfigFile config;
     bool strict_environment = false;
     bool connect = false;
     int sample = 0;
@@ -50,12 +54,11 @@ std::string counted(std::size_t count, const std::string& noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-void print_text(const CheckResult& result, const CheckOptions& options) {
-    const std::string& file = options.file;
+void print_text(const CheckResult& result, const CheckOptions& options, const std::string& file) {
     std::size_t errors = 0;
     for (const Finding& finding : result.findings) {
         errors += finding.severity == Finding::Severity::error ? 1 : 0;
-        std::cerr << to_text(finding, file) << '\n';
+        print_judged(std::cerr, to_text(finding, file));
     }
     for (const std::string& line : result.good) std::cout << "good: " << line << '\n';
     std::map<std::string, std::size_t> outcomes;
@@ -100,11 +103,11 @@ void print_result_json(const CheckResult& result, const std::string& file) {
               << std::endl;
 }
 
-CheckResult look(const CheckOptions& options) {
+CheckResult look(const CheckOptions& options, const std::string& file) {
     LoadOptions load;
     // What is to be connected to has to be known.
     load.strict_environment = options.strict_environment || options.connect || options.sample > 0;
-    LoadResult loaded = load_configuration(options.file, load);
+    LoadResult loaded = load_configuration(file, load);
     if (loaded.usable()) check_setup(loaded);
     CheckResult result;
     result.findings = loaded.findings;
@@ -127,11 +130,12 @@ CheckResult look(const CheckOptions& options) {
 }
 
 int check(const CheckOptions& options) {
-    const CheckResult result = look(options);
+    const std::string file = options.config.path();
+    const CheckResult result = look(options, file);
     if (options.json) {
-        print_result_json(result, options.file);
+        print_result_json(result, file);
     } else {
-        print_text(result, options);
+        print_text(result, options, file);
     }
     if (result.has_errors()) return exit_config;
     return result.rejected() > options.max_rejected ? exit_data : exit_ok;
@@ -140,9 +144,10 @@ int check(const CheckOptions& options) {
 }  // namespace
 
 void add_check(CLI::App& program, Commands& commands) {
-    CLI::App* command = program.add_subcommand("check", "Look for mistakes in a configuration");
+    CLI::App* command = program.add_subcommand(
+        "check", "Look for mistakes in a configuration; changes nothing");
     auto options = std::make_shared<CheckOptions>();
-    command->add_option("-c,--config", options->file, "The configuration")->capture_default_str();
+    add_config_option(*command, options->config);
     command->add_flag("--strict-env", options->strict_environment,
                       "A variable that is not set is an error, as it is in `run`");
     command->add_flag("--connect", options->connect,
@@ -151,15 +156,21 @@ void add_check(CLI::App& program, Commands& commands) {
         ->add_option("--sample", options->sample,
                      "Also pass up to N of each topic's newest records through decoder, key and "
                      "sink, and show what would become of each; writes nothing")
-        ->check(CLI::Range(1, 10000));
+        ->check(whole_number(1, 10'000))
+        ->type_name("N");
     command
         ->add_option("--max-rejected", options->max_rejected,
                      "With --sample: how many records may be rejected without a failure")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->check(whole_number())
+        ->type_name("N");
     command->add_flag("--json", options->json, "Print one JSON object: findings, good, samples");
-    command->footer(
-        "Exit codes: 0 nothing wrong, 65 more records than --max-rejected would be rejected, 78 "
-        "the configuration is wrong.");
+    end_help(*command,
+             {.examples = {{"check", "the file alone, without a connection"},
+                           {"check --connect", "also ask the brokers and the database"},
+                           {"check --sample 100", "also try the newest records of each topic"}},
+              .exit_codes = {{exit_ok, "nothing is wrong"},
+                             {exit_data, "more records than --max-rejected would be rejected"}}});
     commands.add(*command, [options] { return check(*options); });
 }
 

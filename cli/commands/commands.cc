@@ -1,27 +1,33 @@
 #include "cli/commands/commands.h"
 
+#include <initializer_list>
+
+#include "cli/terminal/command.h"
+
 namespace onceward {
+namespace {
+
+using AddCommand = void(CLI::App&, Commands&);
+
+// Help lists the commands by these groups, in this order.
+void add_group(const char* group, CLI::App& program, Commands& commands,
+               std::initializer_list<AddCommand*> all) {
+    for (AddCommand* add : all) add(program, commands);
+    for (CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+        if (command->get_group() == "Subcommands") command->group(group);
+    }
+}
+
+}  // namespace
 
 void add_all_commands(CLI::App& program, Commands& commands) {
-    add_run(program, commands);
-    add_serve(program, commands);
-    add_describe(program, commands);
-    add_init(program, commands);
-    add_check(program, commands);
-    add_config(program, commands);
-    add_produce(program, commands);
-    add_migrate(program, commands);
-    add_explain(program, commands);
-    add_offsets(program, commands);
-    add_pause(program, commands);
-    add_groups(program, commands);
-    add_dlq(program, commands);
-    add_forget(program, commands);
-    add_import(program, commands);
-    add_replay(program, commands);
-    add_outbox(program, commands);
-    add_retention(program, commands);
-    add_health(program, commands);
+    add_group("Start", program, commands,
+              {add_init, add_check, add_config, add_describe, add_migrate, add_import,
+               add_produce});
+    add_group("Run", program, commands, {add_run, add_serve, add_health, add_pause});
+    add_group("Look", program, commands,
+              {add_explain, add_offsets, add_groups, add_outbox, add_retention});
+    add_group("Repair", program, commands, {add_dlq, add_replay, add_forget});
 }
 
 }  // namespace onceward

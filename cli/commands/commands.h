@@ -1,6 +1,6 @@
 #pragma once
-// The list of commands, in the order in which --help shows them. A new one takes a line here, one
-// in commands.cc and its file in cli/CMakeLists.txt.
+// The list of commands. A new one takes a line here, its name in one of the groups of commands.cc,
+// which --help shows, its file in cli/CMakeLists.txt and a row in docs/commands.md.
 
 namespace CLI {
 class App;

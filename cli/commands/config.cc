@@ -13,12 +13,15 @@
 #include "cli/describe/topic_contract.h"
 #include "cli/starters.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/config_file.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 
 namespace onceward {
 namespace {
 
 struct DescribeOptions {
-    std::string file = "onceward.yaml";
+    ConfigFile config;
     bool open_api = false;
 };
 
@@ -54,12 +57,12 @@ int print(std::string_view text) {
 }
 
 int describe(const DescribeOptions& options) {
-    const Configuration configuration = load_for_contract(options.file);
+    const std::string file = options.config.path();
+    const Configuration configuration = load_for_contract(file);
     const Contract contract = contract_of(configuration, ONCEWARD_VERSION);
     if (options.open_api) {
         if (contract.routes.empty()) {
-            throw ConfigurationError(options.file +
-                                     ": OpenAPI describes routes, and there is none.");
+            throw ConfigurationError(file + ": OpenAPI describes routes, and there is none.");
         }
         return print(open_api(contract));
     }
@@ -70,11 +73,17 @@ int describe(const DescribeOptions& options) {
 }  // namespace
 
 void add_config(CLI::App& program, Commands& commands) {
-    CLI::App* command = program.add_subcommand("config", "Print what a configuration may hold");
+    CLI::App* command =
+        program.add_subcommand("config", "Print every option that a configuration may hold");
     command->require_subcommand(1);
-    CLI::App* reference =
-        command->add_subcommand("reference", "Every option, as Markdown (docs/configuration.md)");
-    command->add_subcommand("schema", "JSON Schema for editors (schemas/config.schema.json)");
+    CLI::App* reference = command->add_subcommand(
+        "reference", "Print every option, its default and its meaning, as Markdown");
+    CLI::App* schema = command->add_subcommand(
+        "schema", "Print the JSON Schema, by which an editor completes and checks the file");
+    end_help(*schema,
+             {.examples = {{"config schema > onceward.schema.json",
+                            "next to the file, whose first line names it"}}});
+    end_help(*reference, {.examples = {{"config reference > reference.md", "for a page"}}});
     commands.add(*command, [reference] {
         return print(reference->parsed() ? configuration_reference() : configuration_schema());
     });
@@ -85,20 +94,24 @@ void add_init(CLI::App& program, Commands& commands) {
         program.add_subcommand("init", "Print an annotated configuration to start from");
     auto sink = std::make_shared<std::string>("table");
     command->add_option("sink", *sink, "What messages are written to")
-        ->check(CLI::IsMember({"table"}))
+        ->check(one_of({"table"}))
         ->capture_default_str();
-    command->footer("onceward init > onceward.yaml");
+    end_help(*command, {.examples = {{"init > onceward.yaml", "a first configuration"}}});
     commands.add(*command, [sink] { return print(starters::table); });
 }
 
 void add_describe(CLI::App& program, Commands& commands) {
     CLI::App& command = *program.add_subcommand(
         "describe",
-        "Print the contract that the configuration makes: who mints the key, its scope, what is "
-        "claimed when, what a repeat gets, for how long.");
+        "Print what senders can rely on: which key they send, what a repeat gets, for how long");
     auto options = std::make_shared<DescribeOptions>();
-    command.add_option("-c,--config", options->file, "The configuration")->capture_default_str();
+    add_config_option(command, options->config);
     command.add_flag("--openapi", options->open_api, "The routes as OpenAPI 3.1, in JSON");
+    end_help(command,
+             {.notes = "Variables that are not set are no error here, unless the contract depends "
+                       "on one.",
+              .examples = {{"describe", "for people"},
+                           {"describe --openapi > openapi.json", "for tools, the routes alone"}}});
     commands.add(command, [options] { return describe(*options); });
 }
 

@@ -4,11 +4,14 @@
 #include <iostream>
 
 #include "cli/commands/commands.h"
-#include "cli/configuration/units.h"
 #include "cli/dlq/redrive.h"
 #include "cli/operator/operator_options.h"
+#include "cli/operator/time_option.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/stop_request.h"
 #include "dedup/base/text.h"
 #include "schemas/queries.h"
@@ -31,18 +34,9 @@ struct DlqOptions : OperatorOptions {
     bool really() const { return yes && !dry_run; }
 };
 
-std::optional<std::chrono::milliseconds> time_of(const char* option, const std::string& text) {
-    if (text.empty()) return std::nullopt;
-    const auto now = since_1970<std::chrono::milliseconds>();
-    if (const auto ago = parse_duration(text)) return now - *ago;
-    const auto time = parse_timestamp(text);
-    if (!time) {
-        throw UsageError(std::string(option) +
-                         " takes a time such as 2026-01-31T12:00:00Z, or how long ago, such as 1h "
-                         "or 7d, not `" +
-                         text + "`");
-    }
-    return time;
+// CLI11 has checked the text.
+std::optional<std::chrono::milliseconds> time_of(const std::string& text) {
+    return parse_moment(text, since_1970<std::chrono::milliseconds>());
 }
 
 // `states`: those that are meant if none is named.
@@ -51,8 +45,8 @@ DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup
     DeadLetterFilter filter = options.filter;
     filter.group = group_of(setup, options.group);
     filter.topic = options.topic;
-    filter.since = time_of("--since", options.since);
-    filter.until = time_of("--until", options.until);
+    filter.since = time_of(options.since);
+    filter.until = time_of(options.until);
     if (filter.states.empty()) filter.states = states;
     if (std::ranges::find(filter.states, "all") != filter.states.end()) {
         filter.states = {"open", "redriving", "redriven", "resolved"};
@@ -117,8 +111,9 @@ int show(const DlqOptions& options) {
     const std::vector<Letter> letters = select_letters(connection, filter);
     const std::vector<DeadLetterRecord> records = read_records(connection, filter.numbers);
     if (letters.empty() || records.empty()) {
-        warn("group " + filter.group + " has no dead letter " + std::to_string(options.number));
-        return exit_not_found;
+        throw CommandError(exit_not_found, "group " + filter.group + " has no dead letter " +
+                                               std::to_string(options.number),
+                           "`onceward dlq list --state all` lists their numbers");
     }
     const DeadLetterRecord& record = records.front();
     nlohmann::json json = to_json(letters.front());
@@ -182,13 +177,17 @@ void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
 int run_redrive(const DlqOptions& options, Connection& connection, const RedrivePlan& plan,
                 const OperatorSetup& setup, bool by_key) {
     const StopRequest stop;
-    const RedriveReport report = redrive(connection, plan.letters,
-                                         {.producer = producer_options(setup.configuration->kafka),
-                                          .topic = options.topic,
-                                          .rate = options.rate,
-                                          .by_key = by_key,
-                                          .stopped = stop_requested});
     const auto all = static_cast<std::int64_t>(plan.letters.size());
+    Progress progress("dlq redrive", "dead letters");
+    const RedriveReport report =
+        redrive(connection, plan.letters,
+                {.producer = producer_options(setup.configuration->kafka),
+                 .topic = options.topic,
+                 .rate = options.rate,
+                 .by_key = by_key,
+                 .stopped = stop_requested,
+                 .progress = [&](std::int64_t delivered) { progress.of(delivered, all); }});
+    hide_progress();
     print_answer(options.json,
                  {{"picked", all},
                   {"delivered", report.delivered},
@@ -268,29 +267,38 @@ int discard(const DlqOptions& options) {
 }
 
 void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
-    CLI::Option* topic = command.add_option("--topic", options.topic, "Only this topic");
+    CLI::Option* topic =
+        command.add_option("--topic", options.topic, "Only this topic")->type_name("NAME");
     if (changes) topic->required();
     command
-        .add_option("--class", options.filter.classes,
-                    "Only these classes: undecodable, missing_key, invalid_key, tombstone, "
-                    "unmappable, sink, conflict, `behind`, hot_key, late_key")
-        ->check(CLI::IsMember({"undecodable", "missing_key", "invalid_key", "tombstone",
-                               "unmappable", "sink", "conflict", "behind", "hot_key",
-                               "late_key"}));
-    command.add_option("--since", options.since,
-                       "Rejected then or later: 2026-01-31T12:00:00Z, or how long ago, 1h");
-    command.add_option("--until", options.until, "Rejected before then");
+        .add_option("--class", options.filter.classes, "Only those that were rejected for this")
+        ->type_name("CLASS")
+        ->check(one_of({"undecodable", "missing_key", "invalid_key", "tombstone", "unmappable",
+                        "sink", "conflict", "behind", "hot_key", "late_key"}));
+    command
+        .add_option("--since", options.since,
+                    std::string("Rejected then or later: ") + moment_forms)
+        ->type_name("TIME")
+        ->check(moment_check());
+    command.add_option("--until", options.until, "Rejected before then; as --since")
+        ->type_name("TIME")
+        ->check(moment_check());
     command.add_option("--key", options.filter.key,
                        "Only this idempotency key, or this record key");
-    command.add_option("--number", options.filter.numbers,
-                       "Only these, by the numbers of `dlq list`");
+    command
+        .add_option("--number", options.filter.numbers, "Only these, by the numbers of `dlq list`")
+        ->type_name("N")
+        ->check(whole_number(1));
     command
         .add_option("--state", options.filter.states,
-                    "open (the default), redriving, redriven, resolved or all")
-        ->check(CLI::IsMember({"open", "redriving", "redriven", "resolved", "all"}));
+                    "Only those in this state; default: the ones that are open, or are sent again "
+                    "by a redrive that has not ended")
+        ->type_name("STATE")
+        ->check(one_of({"open", "redriving", "redriven", "resolved", "all"}));
     command.add_option("--limit", options.filter.limit, "At most this many, the oldest first")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->check(whole_number(1))
+        ->type_name("N");
     if (!changes) return;
     add_yes_flag(command, options);
     command.add_flag("--dry-run", options.dry_run, "Only show what would happen, also with --yes");
@@ -300,36 +308,61 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
 
 void add_dlq(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand(
-        "dlq", "Dead letters: list them, send them again, or discard them (a dry run first)");
+        "dlq", "List dead letters, send them again, or discard them");
     command->require_subcommand(1);
-    const auto add = [&](const char* name, const char* text, int (*work)(const DlqOptions&)) {
+    using Examples = std::vector<std::pair<std::string, std::string>>;
+    const auto add = [&](const char* name, const char* text, int (*work)(const DlqOptions&),
+                         Examples examples) {
         auto options = std::make_shared<DlqOptions>();
         CLI::App* subcommand = add_operator_command(*command, commands, name, text, options, work);
         add_group_option(*subcommand, *options);
         add_json_flag(*subcommand, *options);
-        subcommand->footer("Exit codes: 0 shown, planned or done, 3 no dead letter matches.");
+        end_help(*subcommand,
+                 {.examples = std::move(examples),
+                  .exit_codes = {{exit_ok, "shown, planned or done"},
+                                 {exit_not_found, "no dead letter matches"},
+                                 {exit_interrupted, "interrupted; run it again to continue"}}});
         return std::pair(subcommand, options);
     };
-    const auto [listed, list_options] = add("list", "Dead letters that are open", list);
+    const auto [listed, list_options] =
+        add("list", "List dead letters, the open ones by default", list,
+            {{"dlq list --since 1h", "what was rejected in the last hour"},
+             {"dlq list --class sink --json", "those that the database refused, for programs"}});
     add_filters(*listed, *list_options, false);
-    const auto [shown, show_options] = add("show", "One dead letter, with its payload", show);
-    shown->add_option("number", show_options->number, "Its number in `dlq list`")->required();
-    shown->add_option("--topic", show_options->topic, "Its topic, where there are several servers");
+    const auto [shown, show_options] = add("show", "Show one dead letter, with its payload", show,
+                                           {{"dlq show 42", "number 42 of `dlq list`"}});
+    shown->add_option("number", show_options->number, "Its number in `dlq list`")
+        ->required()
+        ->check(whole_number(1));
+    shown
+        ->add_option("--topic", show_options->topic,
+                     "Its topic; needed if there are several PostgreSQL servers")
+        ->type_name("NAME");
     const auto [again, redrive_options] =
-        add("redrive", "Send dead letters to their topic again, under their keys", redrive_letters);
+        add("redrive",
+            "Send dead letters to their topic again, under their keys; a dry run without --yes",
+            redrive_letters,
+            {{"dlq redrive --topic orders", "what would be sent"},
+             {"dlq redrive --topic orders --class sink --yes --rate 100",
+              "send those, 100 a second"}});
     add_filters(*again, *redrive_options, true);
     again->add_option("--rate", redrive_options->rate, "Records a second at most")
-        ->check(CLI::PositiveNumber);
+        ->check(number_above(0))
+        ->type_name("NUMBER");
     again
         ->add_option("--max-tries", redrive_options->rules.tries_max,
-                     "A message that was sent again this often stays")
+                     "Leave a message that was sent again this often already")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->check(whole_number(1))
+        ->type_name("N");
     again->add_flag("--may-repeat", redrive_options->rules.may_repeat,
                     "Also letters that dedup cannot check: keyed by their offset, or older than "
                     "the ledger's claims");
     const auto [gone, discard_options] =
-        add("discard", "Delete dead letters, with the reason written down", discard);
+        add("discard",
+            "Delete dead letters, with the reason written down; a dry run without --yes", discard,
+            {{"dlq discard --topic orders --number 42 --reason 'a test message' --yes",
+              "delete number 42"}});
     add_filters(*gone, *discard_options, true);
     add_reason(*gone, discard_options->reason, "discarded_dead_letters");
 }

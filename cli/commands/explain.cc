@@ -8,6 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/output.h"
 #include "dedup/base/text.h"
 #include "schemas/queries.h"
@@ -330,12 +331,21 @@ void add_explain(CLI::App& program, Commands& commands) {
     command->add_flag(
         "--json", options->json,
         "Print one JSON object, or a list of one for each server if several are asked");
-    command->footer(
-        "Without --topic, --route, --operation and --digest: as the key of any topic and route of "
-        "the configuration, on all of its servers.\nExit codes: 0 it was applied in a ledger that "
-        "the group's topic, the route or the operation feeds, 3 it was not, as far back as that "
-        "ledger's claims go (it may still have dead letters, and claims in ledgers of other "
-        "groups), 1 a server could not be asked.");
+    end_help(
+        *command,
+        {.notes = "Without --topic, --route, --operation and --digest it is the key of any topic "
+                  "and route of the configuration, on all of its servers.",
+         .examples = {{"explain order-4711", "wherever the configuration knows it"},
+                      {"explain order-4711 --topic orders --tenant acme", "of a topic and tenant"},
+                      {"explain 0f4c... --digest", "by the digest of a log line"}},
+         .exit_codes = {
+             {exit_ok,
+              "it was applied in a ledger that the group's topic, the route or the operation "
+              "feeds"},
+             {exit_failure, "a server could not be asked"},
+             {exit_not_found,
+              "it was not applied, as far back as that ledger's claims go (it may still have dead "
+              "letters, and claims in ledgers of other groups)"}}});
     add_operator_work(*command, commands, options, explain);
 }
 

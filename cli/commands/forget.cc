@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/exit_code.h"
 #include "dedup/operator/interventions.h"
@@ -204,21 +205,30 @@ int forget(const ForgetOptions& options) {
 void add_forget(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand(
         "forget",
-        "Take a key's claim out, so that it can be applied again, or erase the stored "
-        "results of a tenant (a dry run first)");
+        "Take a key's claim out, so that it can be applied again, or erase a tenant's stored "
+        "results");
     auto options = std::make_shared<ForgetOptions>();
     add_key_question(*command, *options, options->question);
     // Without a key it is the tenant's results.
     command->get_option("key")->required(false);
-    command->add_option("--ledger", options->ledger, "Only from this ledger; default: from all");
+    command->add_option("--ledger", options->ledger, "Only from this ledger; default: from all")
+        ->type_name("NAME");
     add_reason(*command, options->reason, "evictions, or in erasures");
     add_yes_flag(*command, *options);
     add_json_flag(*command, *options);
-    command->footer(
-        "forget KEY with --topic, --route or --operation takes a claim out; forget --tenant T "
-        "erases results,\nwith --topic or --route only in its ledgers.\n"
-        "Exit codes: 0 taken out, erased or planned, 1 nothing was taken out as the key is in "
-        "flight,\n3 no ledger knows the key, or has results of the tenant.");
+    end_help(
+        *command,
+        {.notes = "A dry run without --yes. With a key and --topic, --route or --operation it "
+                  "takes a claim out. Without a key, --tenant names whose results are erased; with "
+                  "--topic or --route only in its ledgers.",
+         .examples = {{"forget order-4711 --topic orders --reason 'applied in error'",
+                       "what would be taken out"},
+                      {"forget --tenant acme --reason 'contract ended' --yes",
+                       "erase the stored results of a tenant"}},
+         .exit_codes = {{exit_ok, "taken out, erased or planned"},
+                        {exit_failure, "nothing was taken out, because the key is in flight"},
+                        {exit_not_found,
+                         "no ledger knows the key, or has results of the tenant"}}});
     add_operator_work(*command, commands, options, forget);
 }
 

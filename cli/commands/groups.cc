@@ -6,6 +6,8 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 #include "dedup/postgres/transaction.h"
 #include "schemas/queries.h"
@@ -115,7 +117,8 @@ void add_groups(CLI::App& program, Commands& commands) {
         add_json_flag(*subcommand, *options);
         return subcommand;
     };
-    add("list", "Every group and topic with a fence or a ledger here", list);
+    end_help(*add("list", "Every group and topic with a fence or a ledger here", list),
+             {.examples = {{"groups list", "groups, topics, when each moved last"}}});
     CLI::App* end =
         add("retire", "Retention no longer waits for a retired group (a dry run first)", retire);
     end->add_option("group", options->group,
@@ -123,14 +126,17 @@ void add_groups(CLI::App& program, Commands& commands) {
         ->required();
     end->add_option("--topic", options->topic, "Only this topic");
     end->add_option("--partition", options->partition,
-                    "Only this partition, which no longer "
-                    "exists")
-        ->check(CLI::NonNegativeNumber);
+                    "Only this partition, which no longer exists")
+        ->check(whole_number());
     end->add_option("--ledger", options->ledger,
                     "Only as a feed of this ledger; the group itself continues with another one");
     end->add_flag("--undo", options->undo, "Bring it back");
     add_yes_flag(*end, *options);
-    end->footer("Exit codes: 0 done or planned, 3 there is nothing to change.");
+    end_help(*end,
+             {.examples = {{"groups retire old-writer", "a dry run: what would be retired"},
+                           {"groups retire old-writer --yes", "retire it"}},
+              .exit_codes = {{exit_ok, "done or planned"},
+                             {exit_not_found, "there is nothing to change"}}});
 }
 
 }  // namespace onceward

@@ -12,7 +12,10 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/stop_request.h"
 #include "dedup/once.h"
 #include "schemas/queries.h"
@@ -78,7 +81,8 @@ class KeysOfFile final : public KeyList {
     explicit KeysOfFile(const std::filesystem::path& file) : file_(file, std::ios::binary) {
         std::error_code error;
         const auto size = std::filesystem::file_size(file, error);
-        if (error || !file_) throw std::runtime_error("cannot read " + file.string());
+        if (error || !file_) throw UsageError("cannot read " + file.string());
+        size_ = static_cast<std::int64_t>(size);
         // A file that has changed is another one.
         description =
             "file " + std::filesystem::absolute(file).string() + " of " + std::to_string(size) +
@@ -97,6 +101,7 @@ class KeysOfFile final : public KeyList {
             if (line.ends_with('\r')) line.pop_back();
             if (!line.empty()) page.keys.push_back(std::move(line));
         }
+        if (size_ > 0) page.share = static_cast<double>(offset) / static_cast<double>(size_);
         if (file_.bad()) throw std::runtime_error("the file cannot be read any more");
         page.position = std::to_string(offset);
         page.end = page.keys.size() < limit;
@@ -105,6 +110,7 @@ class KeysOfFile final : public KeyList {
 
   private:
     std::ifstream file_;
+    std::int64_t size_ = 0;
 };
 
 // Which of its key sources the list is about.
@@ -218,6 +224,10 @@ int import_all(const ImportArguments& arguments) {
                       (arguments.tenant.empty() ? "" : " of tenant " + arguments.tenant);
     options.key = reader_of(arguments, target, kind);
     options.stopped = stop_requested;
+    Progress progress("import", "keys");
+    options.progress = [&](std::int64_t done, std::optional<double> share) {
+        progress.at(done, share);
+    };
     if (!arguments.yes) return tell(arguments, *list, options, target.effect);
     const StopRequest stop;
     RegisteredLedger registered = target.register_source(connection);
@@ -235,10 +245,11 @@ void add_import(CLI::App& program, Commands& commands) {
     arguments->ledger = OnceOptions{}.ledger;
     CLI::App* command = add_operator_command(
         program, commands, "import",
-        "Claim keys that were handled before, from a table or a file (a dry run first)", arguments,
+        "Claim keys that were handled before Onceward was in use", arguments,
         import_all);
     CLI::Option* topic =
-        command->add_option("--topic", arguments->topic, "The topic whose keys they are");
+        command->add_option("--topic", arguments->topic, "The topic whose keys they are")
+            ->type_name("NAME");
     command
         ->add_option("--route", arguments->route,
                      "The route whose keys they are, as `onceward describe` names it, such as "
@@ -257,7 +268,8 @@ void add_import(CLI::App& program, Commands& commands) {
         "--query", arguments->query,
         "A SELECT whose first column is the key, such as 'SELECT id FROM orders'; best where that "
         "column has an index");
-    CLI::Option* file = command->add_option("--file", arguments->file, "A file, one key a line");
+    CLI::Option* file =
+        command->add_option("--file", arguments->file, "A file, one key a line")->type_name("FILE");
     query->excludes(file);
     command
         ->add_option("--from", arguments->from,
@@ -270,12 +282,19 @@ void add_import(CLI::App& program, Commands& commands) {
                         "A CloudEvent's source; the keys are ids");
     command->add_option("--batch", arguments->batch, "Keys in a transaction")
         ->capture_default_str()
-        ->check(CLI::Range(1, 100'000));
+        ->check(whole_number(1, 100'000))
+        ->type_name("N");
     command->add_flag("--restart", arguments->restart,
                       "From the beginning, even if an earlier run was interrupted");
     add_yes_flag(*command, *arguments);
     add_json_flag(*command, *arguments);
-    command->footer("Exit codes: 0 done or planned, 130 interrupted; run it again to continue.");
+    end_help(*command,
+             {.notes = "A dry run without --yes. Exact while workers run.",
+              .examples = {{"import --topic orders --query 'SELECT id FROM orders'",
+                            "the first keys, as a message would carry them"},
+                           {"import --topic orders --file keys.txt --yes", "claim them"}},
+              .exit_codes = {{exit_ok, "done or planned"},
+                             {exit_interrupted, "interrupted; run it again to continue"}}});
 }
 
 }  // namespace onceward

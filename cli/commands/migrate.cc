@@ -1,12 +1,16 @@
 // `onceward migrate`: Onceward's own schema up, down, its state, and as a script for teams whose
 // DBA runs DDL.
 
+#include <algorithm>
 #include <iostream>
 
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
 #include "dedup/server/migration.h"
 
 namespace onceward {
@@ -28,39 +32,65 @@ std::string numbers(const std::vector<int>& applied) {
     return text;
 }
 
-// `begin`: where one server's lines begin; the only server needs no name.
-void up_on(const MigrateOptions& options, const OperatorSetup& setup, const std::string& begin) {
-    Connection connection = migrating_session(setup);
-    const std::vector<int> applied = migrate_up(connection);
-    if (!options.grant_to.empty()) grant_worker(connection, options.grant_to);
-    if (!options.grant_operator_to.empty()) grant_operator(connection, options.grant_operator_to);
-    if (!options.grant_inbox_to.empty()) {
-        grant_inbox(connection, options.grant_inbox_to, options.ledger, options.operation);
-    }
-    std::cout << begin << "schema " << connection.schema() << " is at version "
-              << expected_version()
-              << (applied.empty() ? "; nothing was pending" : "; applied " + numbers(applied))
-              << '\n';
+std::vector<int> apply_pending(Connection& connection) {
+    const std::vector<MigrationStatus> before = migration_status(connection);
+    const std::int64_t pending = std::ranges::count(before, MigrationStatus::Standing::pending,
+                                                    &MigrationStatus::standing);
+    if (pending == 0) return migrate_up(connection);
+    Progress progress("migrate up", "migrations");
+    std::int64_t done = 0;
+    progress.of(done, pending);
+    return migrate_up(connection, migrations(), [&](int) { progress.of(++done, pending); });
+}
+
+// What was granted to whom, a sentence each.
+std::vector<std::string> grant_all(const MigrateOptions& options, Connection& connection) {
+    std::vector<std::string> granted;
     if (!options.grant_to.empty()) {
-        std::cout << begin << "granted to " << options.grant_to << " what a worker needs\n";
+        grant_worker(connection, options.grant_to);
+        granted.push_back("granted to " + options.grant_to + " what a worker needs");
     }
     if (!options.grant_operator_to.empty()) {
-        std::cout << begin << "granted to " << options.grant_operator_to
-                  << " what an operator needs\n";
+        grant_operator(connection, options.grant_operator_to);
+        granted.push_back("granted to " + options.grant_operator_to + " what an operator needs");
     }
     if (!options.grant_inbox_to.empty()) {
-        std::cout << begin << "granted to " << options.grant_inbox_to << " the inbox of ledger "
-                  << options.ledger << " for "
-                  << (options.operation == "*" ? "all operations" : options.operation) << '\n';
+        grant_inbox(connection, options.grant_inbox_to, options.ledger, options.operation);
+        granted.push_back("granted to " + options.grant_inbox_to + " the inbox of ledger " +
+                          options.ledger + " for " +
+                          (options.operation == "*" ? "all operations" : options.operation));
     }
+    return granted;
+}
+
+// `begin`: where one server's lines begin; the only server needs no name.
+nlohmann::json up_on(const MigrateOptions& options, const OperatorSetup& setup,
+                     const std::string& begin) {
+    Connection connection = migrating_session(setup);
+    const std::vector<int> applied = apply_pending(connection);
+    const std::vector<std::string> granted = grant_all(options, connection);
+    if (!options.json) {
+        std::cout << begin << "schema " << connection.schema() << " is at version "
+                  << expected_version()
+                  << (applied.empty() ? "; nothing was pending" : "; applied " + numbers(applied))
+                  << '\n';
+        for (const std::string& line : granted) std::cout << begin << line << '\n';
+    }
+    return {{"database", setup.database},  {"schema", connection.schema()},
+            {"version", expected_version()}, {"applied", applied},
+            {"granted", granted}};
 }
 
 int up(const MigrateOptions& options) {
     const std::vector<OperatorSetup> setups = operator_setups(options, "migrate");
-    return on_each(setups, [&](const OperatorSetup& setup) {
-        up_on(options, setup, setups.size() > 1 ? database_text(setup.database) + ": " : "");
+    nlohmann::json all = nlohmann::json::array();
+    const int code = on_each(setups, [&](const OperatorSetup& setup) {
+        all.push_back(
+            up_on(options, setup, setups.size() > 1 ? database_text(setup.database) + ": " : ""));
         return exit_ok;
     });
+    if (options.json) print_json(all);
+    return code;
 }
 
 int down(const MigrateOptions& options) {
@@ -72,16 +102,17 @@ int down(const MigrateOptions& options) {
             taken_back.push_back(status.number);
         }
     }
-    if (!options.yes) {
-        std::cout << "would take back " << (taken_back.empty() ? "nothing" : numbers(taken_back))
-                  << " from schema " << connection.schema()
-                  << "; stop the workers first. Taking back 1 deletes every fence, claim and dead "
-                     "letter. Do it with --yes\n";
-        return exit_ok;
-    }
-    taken_back = migrate_down(connection, options.target);
-    std::cout << "schema " << connection.schema() << ": took back "
-              << (taken_back.empty() ? "nothing" : numbers(taken_back)) << '\n';
+    if (options.yes) taken_back = migrate_down(connection, options.target);
+    const std::string which = taken_back.empty() ? "nothing" : numbers(taken_back);
+    print_answer(options.json,
+                 {{"schema", connection.schema()},
+                  {"migrations", taken_back},
+                  {"done", options.yes}},
+                 options.yes ? "schema {schema}: took back " + which + "\n"
+                             : "would take back " + which +
+                                   " from schema {schema}; stop the workers first. Taking back 1 "
+                                   "deletes every fence, claim and dead letter. Do it with "
+                                   "--yes\n");
     return exit_ok;
 }
 
@@ -117,7 +148,7 @@ int status(const MigrateOptions& options) {
 int script(const MigrateOptions& options) {
     std::string schema = options.schema;
     if (schema.empty()) {
-        schema = options.config_given ? operator_setup(options, "migrate").connection.schema
+        schema = options.config.is_named() ? operator_setup(options, "migrate").connection.schema
                                       : ConnectionOptions{}.schema;
     }
     std::cout << migration_script(schema, options.after, unless_empty(options.grant_to));
@@ -135,33 +166,54 @@ void add_migrate(CLI::App& program, Commands& commands) {
     };
     const char* grant = "Grant this existing role what a worker needs, and nothing more";
     CLI::App* forward = add("up", "Apply what is pending; safe to run twice at once", up);
-    forward->add_option("--grant-to", options->grant_to, grant);
-    forward->add_option("--grant-operator-to", options->grant_operator_to,
-                        "Grant this existing role what the operator's commands need, such as "
-                        "pause, dlq, replay and retention, and nothing more");
-    CLI::Option* inbox = forward->add_option(
-        "--grant-inbox-to", options->grant_inbox_to,
-        "Grant this existing role the SQL functions of a ledger's inbox, and no table");
-    CLI::Option* ledger = forward->add_option("--ledger", options->ledger,
-                                              "The ledger that --grant-inbox-to is about");
+    forward->add_option("--grant-to", options->grant_to, grant)->type_name("ROLE");
+    forward
+        ->add_option("--grant-operator-to", options->grant_operator_to,
+                     "Grant this existing role what the operator's commands need, such as "
+                     "pause, dlq, replay and retention, and nothing more")
+        ->type_name("ROLE");
+    CLI::Option* inbox =
+        forward
+            ->add_option(
+                "--grant-inbox-to", options->grant_inbox_to,
+                "Grant this existing role the SQL functions of a ledger's inbox, and no table")
+            ->type_name("ROLE");
+    CLI::Option* ledger = forward
+                              ->add_option("--ledger", options->ledger,
+                                           "The ledger that --grant-inbox-to is about")
+                              ->type_name("NAME");
     inbox->needs(ledger);
     ledger->needs(inbox);
     forward
         ->add_option("--operation", options->operation,
                      "The only operation whose keys that role may claim; all without it")
-        ->needs(inbox);
-    CLI::App* back = add("down", "Take migrations back", down);
+        ->needs(inbox)
+        ->type_name("NAME");
+    add_json_flag(*forward, *options);
+    end_help(*forward,
+             {.notes = "Run it as the schema's owner. Tables for your rows are yours to make.",
+              .examples = {{"migrate up", "apply what is pending"},
+                           {"migrate up --dsn 'host=db user=owner dbname=shop' --grant-to worker",
+                            "as the owner, for a worker with fewer rights"}}});
+    CLI::App* back = add("down", "Take migrations back; a dry run without --yes", down);
     back->add_option("--to", options->target, "Down to this version; 0 leaves nothing")
         ->required()
-        ->check(CLI::Range(0, expected_version()));
+        ->check(whole_number(0, expected_version()))
+        ->type_name("N");
     add_yes_flag(*back, *options);
+    add_json_flag(*back, *options);
+    end_help(*back, {.examples = {{"migrate down --to 3", "what would be taken back"}}});
     CLI::App* standing = add("status", "Show each migration", status);
-    standing->add_flag("--json", options->json, "Print one JSON object");
-    standing->footer("Exit codes: 0 the schema is as this program expects it, 1 it is not.");
+    add_json_flag(*standing, *options);
+    end_help(*standing, {.examples = {{"migrate status", "before an upgrade"}},
+                         .exit_codes = {{exit_ok, "the schema is as this program expects it"},
+                                        {exit_failure, "it is not"}}});
     CLI::App* print = add("sql", "Print the migrations for psql; connects to nothing", script);
     print->add_option("--after", options->after, "Only what comes after this version")
-        ->check(CLI::Range(0, expected_version()));
-    print->add_option("--grant-to", options->grant_to, grant);
+        ->check(whole_number(0, expected_version()))
+        ->type_name("N");
+    print->add_option("--grant-to", options->grant_to, grant)->type_name("ROLE");
+    end_help(*print, {.examples = {{"migrate sql > onceward.sql", "for a DBA who runs DDL"}}});
 }
 
 }  // namespace onceward

@@ -6,7 +6,10 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/offsets_move.h"
 #include "cli/operator/operator_options.h"
+#include "cli/operator/time_option.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 #include "consumer/kafka/kafka_error.h"
 #include "dedup/operator/interventions.h"
@@ -241,26 +244,37 @@ int offsets(const OffsetsOptions& options) {
 
 void add_offsets(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand(
-        "offsets", "Show the fences of a group, or move one (a dry run first)");
+        "offsets", "Show how far a group has read, or move it");
     add_offsets_skip(*command, commands);
     auto options = std::make_shared<OffsetsOptions>();
     add_operator_options(*command, *options);
     add_group_option(*command, *options);
-    command->add_option("--topic", options->topic, "Only this topic");
+    command->add_option("--topic", options->topic, "Only this topic")->type_name("NAME");
     command->add_option("--partition", options->partition, "Only this partition")
-        ->check(CLI::NonNegativeNumber);
-    command->add_option(
-        "--set", options->position,
-        "The offset of the next message to read: an offset, earliest, latest, or a time such as "
-        "2026-01-31T12:00:00Z");
+        ->check(whole_number());
+    command
+        ->add_option("--set", options->position,
+                     std::string("Where the group reads on: an offset, earliest, latest, ") +
+                         moment_forms)
+        ->type_name("POSITION")
+        ->check(position_check());
     command->add_flag("--adopt-topic-id", options->adopt,
                       "The topic was recreated: this fence refers to the new log from now on");
     offer_reason(*command, options->reason, "fence_moves; needed for --set with --yes");
     add_yes_flag(*command, *options);
     add_json_flag(*command, *options);
-    command->footer(
-        "Exit codes: 0 shown, moved or planned, 1 a fence in use has no partition in Kafka, 3 the "
-        "group has no fence here.");
+    end_help(*command,
+             {.notes = "A fence is the offset of the next message of a partition, kept in "
+                       "PostgreSQL. --set is a dry run without --yes.",
+              .examples = {{"offsets", "each partition: fence, end of the log, lag"},
+                           {"offsets --topic orders --set 1h",
+                            "what reading the last hour again would do"},
+                           {"offsets --topic orders --partition 3 --set 4711 --reason 'bug 12' "
+                            "--yes",
+                            "move one"}},
+              .exit_codes = {{exit_ok, "shown, moved or planned"},
+                             {exit_failure, "a fence in use has no partition in Kafka"},
+                             {exit_not_found, "the group has no fence here"}}});
     add_operator_work(*command, commands, options, offsets);
 }
 

@@ -9,6 +9,8 @@
 #include "cli/operator/offsets_move.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 #include "consumer/kafka/kafka_error.h"
 #include "consumer/kafka/range_reader.h"
@@ -48,15 +50,16 @@ Offset end_of_damage(const SkipOptions& options, const OperatorSetup& setup) {
     }
 }
 
-int not_there(const SkipOptions& options, const std::string& group,
-              const std::optional<Offset>& fence) {
+[[noreturn]] void not_there(const SkipOptions& options, const std::string& group,
+                            const std::optional<Offset>& fence) {
     if (fence) {
         throw UsageError("the fence of " + named(options.where()) + " is at " +
                          std::to_string(fence->raw()) + ", not at " +
                          std::to_string(options.offset) + ": nothing is skipped");
     }
-    warn("group " + group + " has no fence of " + named(options.where()));
-    return exit_not_found;
+    throw CommandError(exit_not_found,
+                       "group " + group + " has no fence of " + named(options.where()),
+                       "`onceward offsets` lists the fences");
 }
 
 int skip(const SkipOptions& options) {
@@ -68,12 +71,12 @@ int skip(const SkipOptions& options) {
     Connection connection = writing_session(setup);
     const Offset begin{options.offset};
     const std::optional<Offset> fence = fence_of(connection, group, options.where());
-    if (fence != begin) return not_there(options, group, fence);
+    if (fence != begin) not_there(options, group, fence);
     const Offset end = options.to ? Offset{*options.to} : end_of_damage(options, setup);
     if (options.yes) {
         const SkipOutcome outcome =
             skip_range(connection, group, options.where(), begin, end, options.reason);
-        if (!outcome.done) return not_there(options, group, outcome.fence);
+        if (!outcome.done) not_there(options, group, outcome.fence);
     }
     print_answer(options.json,
                  {{"topic", options.topic},
@@ -95,11 +98,16 @@ int retry(const SkipOptions& options) {
     const std::string group = group_of(setup, options.group);
     Connection connection = writing_session(setup);
     const std::optional<Offset> fence = fence_of(connection, group, options.where());
-    if (!fence) return not_there(options, group, fence);
+    if (!fence) not_there(options, group, fence);
     const SkipOutcome outcome = skip_range(connection, group, options.where(), *fence, *fence, "");
     usage_error_if(!outcome.done,
                    named(options.where()) + " moved meanwhile, so that it is not halted");
-    std::cout << named(options.where()) << " is tried again from " << fence->raw() << '\n';
+    print_answer(options.json,
+                 {{"topic", options.topic},
+                  {"partition", options.partition},
+                  {"offset", fence->raw()},
+                  {"done", true}},
+                 "{topic} partition {partition} is tried again from {offset}\n");
     return exit_ok;
 }
 
@@ -107,10 +115,11 @@ CLI::App* add_one(CLI::App& offsets, Commands& commands, const char* name, const
                   const std::shared_ptr<SkipOptions>& options, int (*work)(const SkipOptions&)) {
     CLI::App* command = add_operator_command(offsets, commands, name, text, options, work);
     add_group_option(*command, *options);
-    command->add_option("--topic", options->topic, "The topic")->required();
+    command->add_option("--topic", options->topic, "The topic")->required()->type_name("NAME");
     command->add_option("--partition", options->partition, "The partition")
         ->required()
-        ->check(CLI::NonNegativeNumber);
+        ->check(whole_number());
+    add_json_flag(*command, *options);
     return command;
 }
 
@@ -119,22 +128,30 @@ CLI::App* add_one(CLI::App& offsets, Commands& commands, const char* name, const
 void add_offsets_skip(CLI::App& offsets, Commands& commands) {
     auto options = std::make_shared<SkipOptions>();
     CLI::App* command =
-        add_one(offsets, commands, "skip", "Pass records that cannot be read (a dry run first)",
+        add_one(offsets, commands, "skip", "Pass records that cannot be read",
                 options, skip);
     command->add_option("--offset", options->offset, "Where the partition halted")
         ->required()
-        ->check(CLI::NonNegativeNumber);
-    command->add_option("--to", options->to,
-                        "The first offset that is not skipped; default: the next one in the log "
-                        "that can be read");
-    command->add_option("--reason", options->reason, "Why; written into skipped_ranges")
-        ->required();
+        ->check(whole_number());
+    command
+        ->add_option("--to", options->to,
+                     "The first offset that is not skipped; default: the next one in the log "
+                     "that can be read")
+        ->check(whole_number());
+    add_reason(*command, options->reason, "skipped_ranges");
     add_yes_flag(*command, *options);
-    add_json_flag(*command, *options);
-    command->footer("Exit codes: 0 skipped or planned, 3 the group has no fence here.");
-    add_one(offsets, commands, "retry",
-            "Try a halted partition again from its offset, without skipping anything",
-            std::make_shared<SkipOptions>(), retry);
+    const std::pair<int, std::string> no_fence{exit_not_found, "the group has no fence here"};
+    end_help(*command, {.examples = {{"offsets skip --topic orders --partition 3 --offset 4711 "
+                                      "--reason 'disk error'",
+                                      "what would be skipped"}},
+                        .exit_codes = {{exit_ok, "skipped or planned"}, no_fence}});
+    CLI::App* again = add_one(
+        offsets, commands, "retry",
+        "Try a halted partition again from its offset, without skipping anything",
+        std::make_shared<SkipOptions>(), retry);
+    end_help(*again, {.examples = {{"offsets retry --topic orders --partition 3",
+                                    "after its cause was fixed"}},
+                      .exit_codes = {no_fence}});
 }
 
 }  // namespace onceward

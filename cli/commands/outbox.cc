@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/output.h"
 #include "schemas/queries.h"
 
@@ -91,10 +92,14 @@ void add_outbox(CLI::App& program, Commands& commands) {
     CLI::App* command = add_operator_command(
         program, commands, "outbox",
         "Show what waits to be sent to Kafka, how long, and who sends it", arguments, outbox);
-    command->add_option("--group", arguments->group,
-                        "The consumer group; default: the configuration's, and with --dsn alone "
-                        "each of which something waits");
+    command
+        ->add_option("--group", arguments->group,
+                     "The consumer group; default: the configuration's, and with --dsn alone "
+                     "each of which something waits")
+        ->type_name("NAME")
+        ->group(place_options);
     add_json_flag(*command, *arguments);
+    end_help(*command, {.examples = {{"outbox", "what waits now"}}});
 }
 
 }  // namespace onceward

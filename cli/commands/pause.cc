@@ -6,6 +6,8 @@
 #include "cli/commands/commands.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/output.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -28,9 +30,15 @@ int pause(const OperatorOptions& options) {
     Connection connection = writing_session(setup);
     const QueryResult paused =
         connection.query(sql::pauses_begin, Parameters{group, options.topic, options.reason});
-    std::cout << options.topic << " is paused for group " << group << " since " << paused.text(0, 0)
-              << (paused.boolean(0, 1) ? " already" : "") << '\n'
-              << "workers look every second; the batch in flight ends first\n";
+    print_answer(options.json,
+                 {{"topic", options.topic},
+                  {"group", group},
+                  {"paused", true},
+                  {"since", paused.text(0, 0)},
+                  {"already", paused.boolean(0, 1)}},
+                 std::string("{topic} is paused for group {group} since {since}") +
+                     (paused.boolean(0, 1) ? " already" : "") +
+                     "\nworkers look every second; the batch in flight ends first\n");
     return exit_ok;
 }
 
@@ -40,34 +48,40 @@ int resume(const OperatorOptions& options) {
     Connection connection = writing_session(setup);
     const QueryResult ended =
         connection.query(sql::pauses_end, Parameters{group, options.topic});
-    if (ended.rows() == 0) {
-        std::cout << options.topic << " is not paused for group " << group << '\n';
-        return exit_not_found;
-    }
-    std::cout << options.topic << " continues for group " << group << "; it was paused since "
-              << ended.text(0, 0) << '\n';
-    return exit_ok;
+    const bool was_paused = ended.rows() > 0;
+    print_answer(options.json,
+                 {{"topic", options.topic},
+                  {"group", group},
+                  {"paused", false},
+                  {"since", was_paused ? nlohmann::json(ended.text(0, 0)) : nlohmann::json()}},
+                 was_paused ? "{topic} continues for group {group}; it was paused since {since}\n"
+                            : "{topic} is not paused for group {group}\n");
+    return was_paused ? exit_ok : exit_not_found;
 }
 
-CLI::App* add(CLI::App& program, Commands& commands, const char* name, const char* text,
-              int (*work)(const OperatorOptions&)) {
+void add(CLI::App& program, Commands& commands, const char* name, const char* text,
+         int (*work)(const OperatorOptions&), const HelpEnd& end) {
     auto options = std::make_shared<OperatorOptions>();
     CLI::App* command = add_operator_command(program, commands, name, text, options, work);
     command->add_option("topic", options->topic, "The topic's name")->required();
     add_group_option(*command, *options);
+    add_json_flag(*command, *options);
     if (work == pause) {
         command->add_option("--reason", options->reason,
                             "Why, for those who read logs and `onceward offsets`");
     }
-    return command;
+    end_help(*command, end);
 }
 
 }  // namespace
 
 void add_pause(CLI::App& program, Commands& commands) {
-    add(program, commands, "pause", "Stop reading a topic in all workers of the group", pause);
-    add(program, commands, "resume", "Continue a paused topic, from its fences", resume)
-        ->footer("Exit codes: 0 it continues, 3 it was not paused.");
+    add(program, commands, "pause", "Stop reading a topic in all workers of the group", pause,
+        {.examples = {{"pause orders --reason 'the price table is being fixed'",
+                       "until `onceward resume orders`"}}});
+    add(program, commands, "resume", "Continue a paused topic, from its fences", resume,
+        {.examples = {{"resume orders", "in all workers of the group"}},
+         .exit_codes = {{exit_ok, "it continues"}, {exit_not_found, "it was not paused"}}});
 }
 
 }  // namespace onceward

@@ -9,8 +9,12 @@
 #include "cli/composition/composition.h"
 #include "cli/operator/offsets_move.h"
 #include "cli/operator/operator_options.h"
+#include "cli/operator/time_option.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/stop_request.h"
 #include "dedup/base/mutants.h"
 #include "dedup/fence/fence.h"
@@ -200,6 +204,17 @@ ReplayOptions options_of(const ReplayArguments& arguments, const OperatorSetup& 
     return options;
 }
 
+// Offsets of the ranges that are not in the log count as read: the share is a measure, no promise.
+ReplayReport run_with_progress(const KnownReplay& replay, ReplayOptions options) {
+    std::int64_t all = 0;
+    for (const ReplayRange& range : replay.ranges) all += range.end.raw() - range.begin.raw();
+    Progress progress("replay", "messages");
+    options.progress = [&](const Totals& totals, std::int64_t offsets) {
+        progress.at(totals.passed(), static_cast<double>(offsets) / static_cast<double>(all));
+    };
+    return run_replay(replay, options);
+}
+
 void refuse_twice(const ReplayArguments& arguments, const std::optional<KnownReplay>& known) {
     if (!arguments.without_dedup || arguments.again || !known || !known->finished) return;
     throw UsageError("the same was applied again by " + known->started_by + " at " + known->at +
@@ -262,7 +277,7 @@ int replay(const ReplayArguments& arguments) {
         refuse_repeats(arguments, begun);
     }
     return show(arguments, known.value(),
-                run_replay(known.value(), options_of(arguments, setup, identity)));
+                run_with_progress(known.value(), options_of(arguments, setup, identity)));
 }
 
 }  // namespace
@@ -271,19 +286,23 @@ void add_replay(CLI::App& program, Commands& commands) {
     auto arguments = std::make_shared<ReplayArguments>();
     CLI::App* command = add_operator_command(
         program, commands, "replay",
-        "Read a range of a topic again while the workers run (a dry run first)", arguments, replay);
-    command->add_option("--topic", arguments->topic, "The topic")->required();
+        "Read a range of a topic again while the workers run", arguments, replay);
+    command->add_option("--topic", arguments->topic, "The topic")->required()->type_name("NAME");
     command->add_option("--partition", arguments->partitions, "Only these; default: all")
-        ->check(CLI::NonNegativeNumber);
+        ->type_name("N")
+        ->check(whole_number());
     command
         ->add_option("--from", arguments->from,
-                     "Where it begins: an offset, earliest, or a time such as 2026-01-31T12:00:00Z")
-        ->required();
+                     std::string("Where it begins: an offset, earliest, ") + moment_forms)
+        ->required()
+        ->type_name("POSITION")
+        ->check(position_check());
     command
-        ->add_option(
-            "--to", arguments->to,
-            "Where it ends, exclusive: an offset, a time, or latest for what the group has passed")
-        ->required();
+        ->add_option("--to", arguments->to,
+                     "Where it ends, exclusive: as --from, or latest for what the group has passed")
+        ->required()
+        ->type_name("POSITION")
+        ->check(position_check());
     add_reason(*command, arguments->reason, "replays");
     command->add_flag("--without-dedup", arguments->without_dedup,
                       "Apply each message again, whatever is claimed; claims stay as they are");
@@ -294,9 +313,19 @@ void add_replay(CLI::App& program, Commands& commands) {
                       "Also where the same was applied again without dedup before");
     add_yes_flag(*command, *arguments);
     add_json_flag(*command, *arguments);
-    command->footer(
-        "Exit codes: 0 done or planned, 3 there is nothing to read again, 130 interrupted; run it "
-        "again to continue.");
+    end_help(
+        *command,
+        {.notes = "A dry run without --yes. An interrupted replay continues if the same words are "
+                  "run again: with the range that it began with, also where a word is a time such "
+                  "as 1h.",
+         .examples = {{"replay --topic orders --from 1h --to latest --reason 'bug 12'",
+                       "what would be read again"},
+                      {"replay --topic orders --from 2026-01-31 --to 2026-02-01 --reason 'bug 12' "
+                       "--yes",
+                       "read one day again, in UTC"}},
+         .exit_codes = {{exit_ok, "done or planned"},
+                        {exit_not_found, "there is nothing to read again"},
+                        {exit_interrupted, "interrupted; run it again to continue"}}});
 }
 
 }  // namespace onceward

@@ -12,6 +12,7 @@
 #include "cli/configuration/units.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/output.h"
 #include "dedup/retention/ledger_view.h"
 
@@ -264,7 +265,7 @@ void add_retention(CLI::App& program, Commands& commands) {
         program, commands, "retention",
         "Show what each ledger keeps and what holds it back, or do one step now", arguments,
         retention);
-    command->add_option("--ledger", arguments->ledger, "Only this ledger");
+    command->add_option("--ledger", arguments->ledger, "Only this ledger")->type_name("NAME");
     command->add_flag("--run-once", arguments->run_once,
                       "Rotate, drop what has expired, and seal at most one generation of each "
                       "ledger of the configuration, of once() and of the inbox, which the workers "
@@ -272,9 +273,12 @@ void add_retention(CLI::App& program, Commands& commands) {
     command->add_flag("--any-hour", arguments->any_hour,
                       "With --run-once: also outside of the ledgers' purge_hours");
     add_json_flag(*command, *arguments);
-    command->footer(
-        "Exit codes: 0 shown or done, 1 a ledger's step failed (the others had theirs), 3 there is "
-        "no such ledger.");
+    end_help(*command,
+             {.examples = {{"retention", "each ledger, and what holds it back"},
+                           {"retention --run-once --any-hour", "drop now what has expired"}},
+              .exit_codes = {{exit_ok, "shown or done"},
+                             {exit_failure, "a ledger's step failed; the others had theirs"},
+                             {exit_not_found, "there is no such ledger"}}});
 }
 
 }  // namespace onceward

@@ -2,12 +2,17 @@
 // how it is, for the container's HEALTHCHECK.
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "cli/admin/admin_server.h"
 #include "cli/commands/commands.h"
 #include "cli/configuration/load.h"
 #include "cli/process/serve_routes.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/config_file.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/output.h"
+#include "dedup/base/logging.h"
 
 namespace onceward {
 namespace {
@@ -15,13 +20,21 @@ namespace {
 constexpr std::chrono::seconds health_timeout{3};
 
 struct HealthOptions {
-    std::string file = "onceward.yaml";
+    ConfigFile config;
     bool live = false;
     bool ready = false;
+    bool json = false;
 };
 
+// The log says which file it is: the process's lines on standard error are all the log's.
+Configuration load_for_process(const std::string& file) {
+    Configuration configuration = load_or_throw(file);
+    log_info("configuration.loaded", {{"file", file}});
+    return configuration;
+}
+
 int run(const std::string& file) {
-    const Configuration configuration = load_or_throw(file);
+    const Configuration configuration = load_for_process(file);
     if (configuration.topics.empty()) {
         throw ConfigurationError("There is no topic to consume. `onceward serve -c " + file +
                                  "` serves the routes alone.");
@@ -30,7 +43,7 @@ int run(const std::string& file) {
 }
 
 int serve(const std::string& file) {
-    const Configuration configuration = load_or_throw(file);
+    const Configuration configuration = load_for_process(file);
     if (configuration.http.routes.empty()) {
         throw ConfigurationError(file +
                                  ": there is no route to serve. Write `http:`, below it "
@@ -41,7 +54,7 @@ int serve(const std::string& file) {
 }
 
 int ask(const HealthOptions& options) {
-    const Configuration configuration = load_or_throw(options.file);
+    const Configuration configuration = load_or_throw(options.config.path());
     if (!configuration.admin) {
         throw AdminError("admin.listen is off, so no process can be asked");
     }
@@ -55,16 +68,26 @@ int ask(const HealthOptions& options) {
                          " is held by a process of another group, not `" + configuration.group +
                          "`, or not by Onceward; this configuration's process has no admin port");
     }
-    std::cout << answer.body;
-    return answer.status == 200 ? exit_ok : exit_failure;
+    const bool well = answer.status == 200;
+    if (options.json) {
+        print_json({{"well", well}, {"status", answer.status}, {"answer", answer.body}});
+    } else {
+        std::cout << answer.body;
+    }
+    return well ? exit_ok : exit_failure;
 }
 
 void add_process(CLI::App& program, Commands& commands, const char* name, const char* text,
-                 int (*work)(const std::string&)) {
+                 const char* notes, int (*work)(const std::string&)) {
     CLI::App& command = *program.add_subcommand(name, text);
-    auto file = std::make_shared<std::string>("onceward.yaml");
-    command.add_option("-c,--config", *file, "The configuration")->capture_default_str();
-    commands.add(command, [file, work] { return work(*file); });
+    auto file = std::make_shared<ConfigFile>();
+    add_config_option(command, *file);
+    end_help(command,
+             {.notes = notes,
+              .examples = {{std::string(name) + " -c onceward.yaml", "until it is stopped"}},
+              .exit_codes = {{exit_ok, "stopped by SIGTERM or SIGINT, after its work was ended"},
+                             {exit_memory, "it reached its memory budget; start it again"}}});
+    commands.add(command, [file, work] { return work(file->chosen()); });
 }
 
 }  // namespace
@@ -72,25 +95,27 @@ void add_process(CLI::App& program, Commands& commands, const char* name, const 
 void add_run(CLI::App& program, Commands& commands) {
     add_process(
         program, commands, "run",
-        "Consume the configured topics until SIGTERM, which drains; a second one leaves at once.",
+        "Consume the configured topics, and serve the routes if there are any",
+        "SIGTERM and SIGINT drain: the batch under way is committed, then it ends with exit 0. A "
+        "second one ends it at once, which loses nothing either.",
         run);
 }
 
 void add_serve(CLI::App& program, Commands& commands) {
     add_process(
         program, commands, "serve",
-        "Serve the configured HTTP routes until SIGTERM, which answers what is under way; a second "
-        "one leaves at once.",
+        "Serve the configured HTTP routes alone",
+        "SIGTERM and SIGINT end it after what is under way was answered. A second one ends it at "
+        "once.",
         serve);
 }
 
 void add_health(CLI::App& program, Commands& commands) {
     CLI::App& health = *program.add_subcommand(
         "health",
-        "Ask the process that runs with this configuration, at its admin port: exit 0 if it is "
-        "well, else 1.");
+        "Ask a running process at its admin port whether it is well");
     auto options = std::make_shared<HealthOptions>();
-    health.add_option("-c,--config", options->file, "The configuration")->capture_default_str();
+    add_config_option(health, options->config);
     CLI::Option* live =
         health.add_flag("--live", options->live,
                         "Whether its workers poll; otherwise a restart may help (default)");
@@ -99,6 +124,12 @@ void add_health(CLI::App& program, Commands& commands) {
                   "Whether a message would be applied now: assigned, PostgreSQL reached, no "
                   "partition halted")
         ->excludes(live);
+    health.add_flag("--json", options->json, "Print JSON, and errors as JSON");
+    end_help(health, {.notes = "The address is `admin.listen` of the configuration.",
+                      .examples = {{"health", "for a container's HEALTHCHECK"},
+                                   {"health --ready", "for a load balancer, or after a start"}},
+                      .exit_codes = {{exit_ok, "it is well"},
+                                     {exit_failure, "it is not, or nothing answers"}}});
     commands.add(health, [options] { return ask(*options); });
 }
 

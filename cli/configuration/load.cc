@@ -73,7 +73,18 @@ std::vector<std::string> wanted_paths(const TopicConfiguration& topic) {
     return paths;
 }
 
+std::string lines_of(const std::vector<Finding>& findings, const std::string& file) {
+    std::string text;
+    for (const Finding& finding : findings) text += to_text(finding, file) + "\n";
+    return text;
+}
+
 }  // namespace
+
+ConfigurationError::ConfigurationError(std::vector<Finding> wrong, std::string in_file)
+    : std::runtime_error(lines_of(wrong, in_file)),
+      findings(std::move(wrong)),
+      file(std::move(in_file)) {}
 
 bool LoadResult::usable() const {
     return std::ranges::find(findings, Finding::Severity::error, &Finding::severity) ==
@@ -109,7 +120,8 @@ LoadResult load_configuration(const std::string& file, const LoadOptions& option
     if (!stream || folder) {
         const char* why = folder ? "it is a folder" : std::strerror(errno);
         const std::string text = "The file cannot be read: " + std::string(why) +
-                                 ". `onceward init > onceward.yaml` makes one to start from.";
+                                 ". Name another one with -c, or write one to start from: "
+                                 "`onceward init > onceward.yaml`.";
         return {.configuration = {}, .findings = {{Finding::Severity::error, Mark{}, "", text}}};
     }
     return load_configuration_text(text, file, options);
@@ -133,10 +145,7 @@ Configuration load_or_throw(const std::string& file) {
 
 Configuration usable_or_throw(LoadResult result, const std::string& file) {
     if (!result.usable()) {
-        std::string text;
-        for (const Finding& finding : result.findings) text += to_text(finding, file) + "\n";
-        throw ConfigurationError(text + "Nothing was started. `onceward check -c " + file +
-                                 "` checks again.");
+        throw ConfigurationError(std::move(result.findings), file);
     }
     configure_log(result.configuration.logging);
     for (const Finding& finding : result.findings) {

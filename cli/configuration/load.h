@@ -51,11 +51,14 @@ LoadResult load_configuration_text(const std::string& text, const std::string& f
 // types, paths. Opens no connection. Adds to the findings. REQUIRES: result.usable().
 void check_setup(LoadResult& result);
 
-// The findings of a file that cannot be used, a line each. main() turns it into exit 78
-// (EX_CONFIG).
+// A configuration that cannot be used. The program ends with exit 78 (EX_CONFIG).
 class ConfigurationError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
+    // What is wrong with that file; the text is a line for each.
+    ConfigurationError(std::vector<Finding> wrong, std::string in_file);
+    std::vector<Finding> findings;
+    std::string file;
 };
 
 // For the commands: the configuration, warnings logged. Throws ConfigurationError.

@@ -119,8 +119,8 @@ class Redrive {
             send(record);
         }
         // As long as records are delivered or fail: librdkafka's delivery time-out bounds it.
-        while (!producer_.flush(poll_interval)) {
-        }
+        while (!producer_.flush(poll_interval)) show_progress();
+        show_progress();
         // DANGER: only after Kafka's answer. If the letter were marked before it, a copy that never
         // arrived would count as sent, and the message as dealt with.
         connection_.query(sql::dlq_redrive_end, {delivered_});
@@ -156,6 +156,11 @@ class Redrive {
             handed_.erase(record.number);
             failed(record.number, refused.what());
         }
+    }
+
+    void show_progress() const {
+        const auto now = static_cast<std::int64_t>(delivered_.size());
+        if (options_.progress) options_.progress(report_.delivered + now);
     }
 
     void wait_for_turn() {

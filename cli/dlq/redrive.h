@@ -49,6 +49,8 @@ struct RedriveOptions {
     bool by_key = false;         // as in the rules: none goes before one of its record key
     // Whether the user wants it to end.
     std::function<bool()> stopped = [] { return false; };
+    // Called now and then with the number that Kafka has.
+    std::function<void(std::int64_t delivered)> progress{};
 };
 
 struct RedriveReport {

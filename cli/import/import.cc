@@ -26,6 +26,8 @@ class Import {
         while (!options_.stopped || !options_.stopped()) {
             const KeyPage page = list_.read(position_, options_.page);
             take(page);
+            done_ += static_cast<std::int64_t>(page.keys.size());
+            if (options_.progress) options_.progress(done_, page.share);
             if (!page.end) continue;
             finish();
             break;
@@ -128,6 +130,7 @@ class Import {
     const ImportOptions& options_;
     std::int64_t import_ = 0;
     std::string position_;
+    std::int64_t done_ = 0;  // keys of this run
     ImportReport report_;
 };
 

@@ -22,6 +22,7 @@ struct KeyPage {
     std::vector<std::string> keys;
     std::string position;  // where the next page begins; never '' after a key
     bool end = false;      // nothing follows
+    std::optional<double> share{};  // of the list that was read; nullopt if it is unknown
 };
 
 // Where keys are read from: page by page, each from a position that was written down.
@@ -60,6 +61,8 @@ struct ImportOptions {
     std::string meaning;
     std::function<ImportedKey(const std::string& key)> key;
     std::function<bool()> stopped;
+    // After each page: the keys of this run, and the share of the list if it is known.
+    std::function<void(std::int64_t keys, std::optional<double> share)> progress{};
 };
 
 ImportReport import_keys(Connection& connection, ClaimStore& claims, KeyList& list,

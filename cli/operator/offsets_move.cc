@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "cli/configuration/units.h"
 #include "cli/operator/operator_options.h"
+#include "cli/operator/time_option.h"
 #include "consumer/kafka/kafka_error.h"
 #include "dedup/base/text.h"
 #include "dedup/postgres/transaction.h"
@@ -11,6 +11,8 @@
 
 namespace onceward {
 namespace {
+
+const std::string position_forms = std::string("an offset, earliest, latest, ") + moment_forms;
 
 Parameters key_of(const std::string& group, const TopicPartition& partition) {
     return Parameters{group, partition.topic, partition.partition.raw()};
@@ -88,7 +90,7 @@ std::optional<Offset> fence_of(Connection& connection, const std::string& group,
     return row.rows() == 0 ? std::nullopt : std::optional(Offset{row.integer(0, 2)});
 }
 
-FencePosition parse_position(const std::string& text, const std::string& option) {
+std::optional<FencePosition> position_of(const std::string& text) {
     FencePosition position;
     if (text == "earliest" || text == "latest") {
         position.kind =
@@ -99,16 +101,24 @@ FencePosition parse_position(const std::string& text, const std::string& option)
         position.offset = Offset{*offset};
         return position;
     }
-    const auto time = parse_timestamp(text);
-    if (!time) {
-        throw UsageError(option +
-                         " takes an offset, earliest, latest, or a time such as "
-                         "2026-01-31T12:00:00Z, not `" +
-                         text + "`");
-    }
+    const auto time = parse_moment(text, since_1970<std::chrono::milliseconds>());
+    if (!time) return std::nullopt;
     position.kind = FencePosition::Kind::time;
     position.time = *time;
     return position;
+}
+
+FencePosition parse_position(const std::string& text, const std::string& option) {
+    if (const auto known = position_of(text)) return *known;
+    throw UsageError(option + " " + not_taken(position_forms, text));
+}
+
+CLI::Validator position_check() {
+    return CLI::Validator(
+        [](const std::string& text) {
+            return position_of(text) ? std::string() : not_taken(position_forms, text);
+        },
+        "");
 }
 
 FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::string& group,

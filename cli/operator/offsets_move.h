@@ -3,6 +3,7 @@
 // transaction, under a new owner, so that a running worker loses the fence, takes it again and
 // follows. Used by one thread.
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -20,8 +21,12 @@ struct FencePosition {
     std::chrono::milliseconds time{0};  // since 1970-01-01 UTC
 };
 
+// nullopt if it is none.
+std::optional<FencePosition> position_of(const std::string& text);
 // `option`: what the text was given for. Throws UsageError.
 FencePosition parse_position(const std::string& text, const std::string& option = "--set");
+// For CLI11's check(): the same, before anything is connected to.
+CLI::Validator position_check();
 
 // `log` may be missing where the position is an offset.
 Offset resolve_position(BrokerView* log, const TopicPartition& partition,

@@ -1,6 +1,8 @@
 #include "cli/operator/operator_options.h"
 
 #include "cli/configuration/load.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 #include "dedup/server/migration.h"
 #include "dedup/server/server_check.h"
@@ -52,22 +54,32 @@ bool tells_missing_right(const std::exception& error) {
 }  // namespace
 
 void add_operator_options(CLI::App& command, OperatorOptions& options) {
-    command.add_option("-c,--config", options.config, "The configuration")
-        ->capture_default_str()
-        ->each([&options](const std::string&) { options.config_given = true; });
-    command.add_option(
-        "--dsn", options.dsn,
-        "PostgreSQL connection string, instead of the configuration's (a password is "
-        "better left to PGPASSWORD or a password file)");
-    command.add_option("--schema", options.schema, "The schema of Onceward's tables");
-    command.add_option("--database", options.database,
-                       "Only this PostgreSQL server of the configuration: `postgres` or a name in "
-                       "`databases`; default: the topic's, else all");
+    add_config_option(command, options.config)->group(place_options);
+    command
+        .add_option("--dsn", options.dsn,
+                    "PostgreSQL connection string, instead of the configuration's (a password is "
+                    "better left to PGPASSWORD or a password file)")
+        ->type_name("DSN")
+        ->group(place_options);
+    command
+        .add_option("--schema", options.schema,
+                    "The schema of Onceward's tables; default: the configuration's, else "
+                    "`onceward`")
+        ->type_name("NAME")
+        ->group(place_options);
+    command
+        .add_option("--database", options.database,
+                    "Only this PostgreSQL server of the configuration: `postgres` or a name in "
+                    "`databases`; default: the topic's, else all")
+        ->type_name("NAME")
+        ->group(place_options);
 }
 
 void add_group_option(CLI::App& command, OperatorOptions& options) {
-    command.add_option("--group", options.group,
-                       "The consumer group; default: the configuration's");
+    command
+        .add_option("--group", options.group, "The consumer group; default: the configuration's")
+        ->type_name("NAME")
+        ->group(place_options);
 }
 
 void add_yes_flag(CLI::App& command, OperatorOptions& options) {
@@ -75,24 +87,28 @@ void add_yes_flag(CLI::App& command, OperatorOptions& options) {
 }
 
 void add_json_flag(CLI::App& command, OperatorOptions& options) {
-    command.add_flag("--json", options.json, "Print JSON");
+    command.add_flag("--json", options.json, "Print JSON, and errors as JSON");
 }
 
 void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question) {
     // Without one `forget` erases all results of a tenant, which no empty variable is to ask for.
-    const CLI::Validator not_empty(
-        [](const std::string& key) { return key.empty() ? "a key is not empty" : ""; }, "", "KEY");
     command.add_option("key", question.key, "The key as the message carries it")
         ->required()
-        ->check(not_empty);
-    CLI::Option* topic = command.add_option("--topic", question.topic, "The topic of the message");
+        ->check(not_empty("a key"));
+    CLI::Option* topic = command.add_option("--topic", question.topic, "The topic of the message")
+                             ->type_name("NAME");
     command
         .add_option("--route", question.route,
                     "The route of the request, as `onceward describe` names it, such as `POST "
                     "/orders/{id}`")
-        ->excludes(topic);
+        ->excludes(topic)
+        ->type_name("ROUTE");
     add_operator_options(command, options);
-    command.add_option("--group", question.group, "The consumer group, without a configuration");
+    command
+        .add_option("--group", question.group,
+                    "The consumer group; needed without a configuration")
+        ->type_name("NAME")
+        ->group(place_options);
     command.add_option(
         "--operation", question.operation,
         "The key's operation; default: the configuration's, else GROUP/TOPIC. Without "
@@ -108,10 +124,9 @@ void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& 
 }
 
 CLI::Option* offer_reason(CLI::App& command, std::string& reason, const std::string& kept_in) {
-    return command.add_option("--reason", reason, "Why; kept in " + kept_in)
-        ->check([](const std::string& text) {
-            return text.empty() ? std::string("say why") : std::string();
-        });
+    return command
+        .add_option("--reason", reason, "Why you do this; kept in the table " + kept_in)
+        ->check(not_empty("a reason"));
 }
 
 void add_reason(CLI::App& command, std::string& reason, const std::string& kept_in) {
@@ -121,8 +136,8 @@ void add_reason(CLI::App& command, std::string& reason, const std::string& kept_
 std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
                                            const std::string& command, const std::string& source) {
     std::vector<OperatorSetup> setups;
-    if (options.config_given || options.dsn.empty() || !options.database.empty()) {
-        const Configuration configuration = load_or_throw(options.config);
+    if (options.config.is_named() || options.dsn.empty() || !options.database.empty()) {
+        const Configuration configuration = load_or_throw(options.config.path());
         for (const Configuration& part : wanted(options, source, configuration)) {
             setups.push_back({part.postgres, part.database, configuration});
         }
@@ -172,10 +187,7 @@ Connection reading_session(const OperatorSetup& setup) {
 }
 
 void tell_missing_right(const std::exception& error) {
-    warn_if(tells_missing_right(error),
-            "the schema's owner gives this role what all commands but `migrate` need, with "
-            "`onceward migrate up --grant-operator-to ROLE`; `migrate` itself is run as that "
-            "owner, and your own tables need a GRANT of yours");
+    warn_if(tells_missing_right(error), missing_right_hint);
 }
 
 int on_each(const std::vector<OperatorSetup>& setups,
@@ -211,20 +223,6 @@ int exit_of_run(bool finished) {
     if (finished) return exit_ok;
     warn("interrupted; run it again to continue");
     return exit_interrupted;
-}
-
-int run_operator_command(const std::function<int()>& work) {
-    try {
-        return work();
-    } catch (const UsageError& error) {
-        warn(error.what());
-        return exit_usage;
-    } catch (const PostgresError& error) {
-        if (!tells_missing_right(error)) throw;
-        warn(error.what());
-        tell_missing_right(error);
-        return exit_failure;
-    }
 }
 
 std::string group_of(const OperatorSetup& setup, const std::string& named) {

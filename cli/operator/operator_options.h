@@ -12,6 +12,7 @@
 #include "cli/configuration/databases.h"
 #include "cli/keys/key_lookup.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/config_file.h"
 #include "cli/terminal/exit_code.h"
 #include "dedup/postgres/connection.h"
 
@@ -20,11 +21,10 @@ namespace onceward {
 // A command's own options derive from these. Those from `group` on are only offered where they mean
 // something.
 struct OperatorOptions {
-    std::string config = "onceward.yaml";
+    ConfigFile config;
     std::string dsn;
     std::string schema;
     std::string database;
-    bool config_given = false;
     std::string group;
     std::string topic;
     std::string ledger;
@@ -103,16 +103,11 @@ Collected collect(const std::vector<OperatorSetup>& setups,
 // exit_interrupted, which is said, unless the work is done.
 int exit_of_run(bool finished);
 
-// Runs a command's work; a UsageError becomes its line on standard error and exit_usage, and a
-// missing right two lines: the error, and how the role gets the right.
-int run_operator_command(const std::function<int()>& work);
-
 // Registers the work of `command`, which gets what its options were bound to.
 template <class Options, class Work>
 void add_operator_work(CLI::App& command, Commands& commands,
                        const std::shared_ptr<Options>& options, Work work) {
-    commands.add(command,
-                 [options, work] { return run_operator_command([&] { return work(*options); }); });
+    commands.add(command, [options, work] { return work(*options); });
 }
 
 // Adds a command with the options of add_operator_options().

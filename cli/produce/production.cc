@@ -43,7 +43,8 @@ class Production {
     }
 
     ProductionTotals run() {
-        while (!options_.stopped() && (!options_.count || totals_.records < *options_.count)) {
+        while (!options_.stopped() && !totals_.gave_up &&
+               (!options_.count || totals_.records < *options_.count)) {
             std::optional<Prepared> record;
             try {
                 record = prepare();
@@ -121,6 +122,10 @@ class Production {
 
     // Only what Kafka has is worth repeating; which partition it went to is known from now on.
     void delivered(const Delivery& delivery) {
+        // librdkafka has tried for the whole delivery time-out. The next records would each wait as
+        // long: a queue of them after another, for hours.
+        const bool failed = !delivery.error.empty();
+        if (failed && send_failure(delivery.code) == SendFailure::passing) totals_.gave_up = true;
         const auto found = under_way_.find(delivery.tag);
         if (found == under_way_.end()) return;
         if (delivery.error.empty()) {

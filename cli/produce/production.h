@@ -45,6 +45,8 @@ struct ProductionTotals {
     std::int64_t repeats = 0;      // sent on top
     std::int64_t failed = 0;       // refused by Kafka, or not acknowledged in time
     std::int64_t bad_lines = 0;
+    // Kafka took a record neither at once nor later, so that reading ended before the input did.
+    bool gave_up = false;
     std::string first_failure;
 };
 

@@ -98,6 +98,7 @@ class Replay {
         for (const ReplayRange& range : replay_.ranges) {
             while (!stopped() && !in_session([&] { return read(range); })) {
             }
+            earlier_ += range.end.raw() - range.begin.raw();
         }
         ReplayReport report;
         report.finished = !stopped();
@@ -188,7 +189,6 @@ class Replay {
     void landed(std::span<const FenceMove> moves) {
         for (const FenceMove& move : moves) done_ += move.totals;
         failures_ = 0;
-        if (options_.progress) options_.progress(done_);
     }
 
     // Returns where reading continues.
@@ -230,6 +230,8 @@ class Replay {
                 throw std::runtime_error("another run of this replay has taken it over");
             }
             position = page.end;
+            if (!options_.progress) continue;
+            options_.progress(done_, earlier_ + position.raw() - range.begin.raw());
         }
         return true;
     }
@@ -259,6 +261,7 @@ class Replay {
     std::unique_ptr<ResultReplay> answers_;  // null if the topic stores no results, or past dedup
     std::unique_ptr<Processor> processor_;
     Totals done_;
+    std::int64_t earlier_ = 0;  // offsets of the ranges before this one
     int failures_ = 0;
 };
 

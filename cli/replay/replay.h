@@ -71,8 +71,9 @@ struct ReplayOptions {
     LogIdentity identity;  // of the topic, by the brokers
     bool dedup = true;
     std::function<bool()> stopped;
-    // After each batch; what became of the messages of this run.
-    std::function<void(const Totals&)> progress;
+    // After each batch: what became of the messages of this run, and how many offsets of the ranges
+    // it has passed, together with those of earlier runs.
+    std::function<void(const Totals&, std::int64_t offsets)> progress;
 };
 
 struct ReplayReport {

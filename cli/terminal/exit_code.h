@@ -1,9 +1,10 @@
 #pragma once
-// What the program's exit codes mean, and the error that ends with exit_usage. The values from 64
-// on are those of sysexits(3).
+// What the program's exit codes mean, and the errors that end a command with one of them. The
+// values from 64 on are those of sysexits(3).
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace onceward {
 
@@ -19,11 +20,27 @@ enum ExitCode : int {
     exit_interrupted = 130,  // by SIGINT or SIGTERM, before it was done
 };
 
-// A command line that cannot be meant.
-class UsageError : public std::runtime_error {
+// Ends the command: with this code, the text and, unless it is empty, a hint on what to do.
+class CommandError : public std::runtime_error {
   public:
-    using std::runtime_error::runtime_error;
+    CommandError(ExitCode exit_code, const std::string& text, std::string what_to_do = "")
+        : std::runtime_error(text), code(exit_code), hint(std::move(what_to_do)) {}
+    ExitCode code;
+    std::string hint;
 };
+
+// A command line that cannot be meant.
+class UsageError : public CommandError {
+  public:
+    explicit UsageError(const std::string& text, std::string hint = "")
+        : CommandError(exit_usage, text, std::move(hint)) {}
+};
+
+// What helps if PostgreSQL says that the role lacks a right (42501).
+constexpr const char* missing_right_hint =
+    "the schema's owner gives this role what all commands but `migrate` need, with `onceward "
+    "migrate up --grant-operator-to ROLE`; `migrate` itself is run as that owner, and your own "
+    "tables need a GRANT of yours";
 
 // Throws it where the line is wrong, with this text.
 inline void usage_error_if(bool wrong, const std::string& text) {

@@ -5,12 +5,35 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "cli/terminal/progress.h"
+#include "cli/terminal/style.h"
 #include "dedup/base/expects.h"
 #include "dedup/base/text.h"
 
 namespace onceward {
+namespace {
+
+bool json_messages = false;
+
+// A line on standard error, which begins as `begin` writes it.
+void say(const char* level, const std::string& text, void (*begin)()) {
+    hide_progress();
+    if (json_messages) {
+        std::cerr << line_json({{"level", level}, {"message", text}}) << '\n';
+        return;
+    }
+    begin();
+    std::cerr << ' ' << text << '\n';
+}
+
+}  // namespace
+
+std::string line_json(const nlohmann::json& json) {
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 void print_json(const nlohmann::json& json) {
+    hide_progress();
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
@@ -55,13 +78,34 @@ std::string filled(std::string_view sentence, const nlohmann::json& values) {
 
 void print_answer(bool json, const nlohmann::json& values, std::string_view sentence) {
     if (json) return print_json(values);
+    hide_progress();
     std::cout << filled(sentence, values);
 }
 
-void warn(const std::string& text) { std::cerr << "onceward: " << text << '\n'; }
+void write_messages_as_json(bool json) { json_messages = json; }
+bool messages_are_json() { return json_messages; }
+
+void warn(const std::string& text) {
+    say("warning", text, [] { paint(std::cerr, Color::yellow, "onceward:"); });
+}
+
+void note(const std::string& text) { say("info", text, [] { std::cerr << "onceward:"; }); }
 
 void warn_if(bool reason, const std::string& text) {
     if (reason) warn(text);
+}
+
+void print_judged(std::ostream& stream, const std::string& line) {
+    for (const auto& [word, color] :
+         {std::pair{"error:", Color::red}, std::pair{"warning:", Color::yellow}}) {
+        const auto begin = line.find(std::string(": ") + word);
+        if (begin == std::string::npos) continue;
+        stream << line.substr(0, begin + 2);
+        paint(stream, color, word);
+        stream << line.substr(begin + 2 + std::string_view(word).size()) << '\n';
+        return;
+    }
+    stream << line << '\n';
 }
 
 void TextTable::add(std::vector<std::string> row) {

@@ -14,6 +14,8 @@ namespace onceward {
 
 // On standard output, with a line's end. Bytes that are not UTF-8 are replaced.
 void print_json(const nlohmann::json& json);
+// On one line, without its end.
+std::string line_json(const nlohmann::json& json);
 
 // An object for each row. `names` are those of the columns, in their order: '' passes one over, and
 // `name?` leaves it out where it is null.
@@ -28,9 +30,19 @@ std::string filled(std::string_view sentence, const nlohmann::json& values);
 // The values as JSON, or the sentence that is filled with them.
 void print_answer(bool json, const nlohmann::json& values, std::string_view sentence);
 
-// A line on standard error; the second one only if there is reason to.
+// What goes to standard error is a line for people, or with --json a JSON object a line with
+// `level` and `message`. Set once, before anything is written.
+void write_messages_as_json(bool json);
+bool messages_are_json();
+
+// A warning; the second one only if there is reason to.
 void warn(const std::string& text);
 void warn_if(bool reason, const std::string& text);
+// What somebody may want to know, such as which file was taken.
+void note(const std::string& text);
+
+// A line with a severity in it, such as `file:1:2: error: text`, which a terminal shows in colour.
+void print_judged(std::ostream& stream, const std::string& line);
 
 // Rows in aligned columns.
 class TextTable {

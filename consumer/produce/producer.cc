@@ -34,7 +34,11 @@ using std::chrono::milliseconds;
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr milliseconds queue_full_wait{100};
+// The longest time within librdkafka without a look at whether any broker answers.
+constexpr milliseconds longest_flush{1000};
 
 void set(rd_kafka_conf_t* configuration, const std::string& name, const std::string& value) {
     std::array<char, 512> reason{};
@@ -88,10 +92,14 @@ struct Producer::State {
     std::int64_t failed = 0;
     std::string first_failure;
     std::string last_trouble;  // what the connections last complained of
+    std::string bootstrap_servers;
+    milliseconds bootstrap_again{};
+    Clock::time_point last_answer = Clock::now();  // or since when nothing waits for one
     KafkaClient client;        // the last member: its end may still report deliveries to the others
 
     static void report(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
         State& state = *static_cast<State*>(opaque);
+        state.last_answer = Clock::now();
         Delivery delivery;
         delivery.tag = reinterpret_cast<std::uintptr_t>(message->_private);
         delivery.partition = Partition{message->partition};
@@ -109,6 +117,18 @@ struct Producer::State {
 
     static void complain(rd_kafka_t*, int, const char* reason, void* opaque) {
         static_cast<State*>(opaque)->last_trouble = reason;
+    }
+
+    // DANGER: if a broker answers with an empty list of brokers, as one that shuts down does,
+    // librdkafka forgets every broker and never asks the bootstrap servers again (seen with 2.14.2,
+    // its issue 5301): all records would wait for their time-out, and the producer be lost. Known
+    // servers are added once, so that asking too often does no harm.
+    void find_brokers() {
+        const auto now = Clock::now();
+        if (rd_kafka_outq_len(client.get()) == 0) last_answer = now;
+        if (now - last_answer < bootstrap_again) return;
+        last_answer = now;
+        rd_kafka_brokers_add(client.get(), bootstrap_servers.c_str());
     }
 
     void throw_if_fatal() const {
@@ -135,6 +155,8 @@ ProducerOptions producer_options(const KafkaOptions& options) {
 }
 
 Producer::Producer(ProducerOptions options) : state_(std::make_unique<State>()) {
+    state_->bootstrap_servers = options.bootstrap_servers;
+    state_->bootstrap_again = options.bootstrap_again;
     KafkaConfiguration configuration = configure(options);
     rd_kafka_conf_set_opaque(configuration.get(), state_.get());
     rd_kafka_conf_set_dr_msg_cb(configuration.get(), &State::report);
@@ -201,14 +223,21 @@ void Producer::send(const OutgoingRecord& record) {
 
 void Producer::poll(milliseconds wait) {
     rd_kafka_poll(state_->client.get(), static_cast<int>(wait.count()));
+    state_->find_brokers();
     state_->throw_if_fatal();
 }
 
 bool Producer::flush(milliseconds limit) {
-    const bool empty = rd_kafka_flush(state_->client.get(), static_cast<int>(limit.count())) ==
-                       RD_KAFKA_RESP_ERR_NO_ERROR;
-    state_->throw_if_fatal();
-    return empty;
+    const auto end = Clock::now() + limit;
+    for (;;) {
+        const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
+        const milliseconds wait = std::clamp(left, milliseconds{0}, longest_flush);
+        const bool empty = rd_kafka_flush(state_->client.get(), static_cast<int>(wait.count())) ==
+                           RD_KAFKA_RESP_ERR_NO_ERROR;
+        state_->find_brokers();
+        state_->throw_if_fatal();
+        if (empty || left <= longest_flush) return empty;
+    }
 }
 
 std::int32_t Producer::partitions(const std::string& topic, milliseconds limit) {
@@ -237,7 +266,6 @@ const std::string& Producer::first_failure() const { return state_->first_failur
 void wait_for_turn(Producer& producer, std::chrono::steady_clock::time_point begin,
                    std::int64_t sent, const std::optional<double>& rate,
                    const std::function<bool()>& stopped) {
-    using Clock = std::chrono::steady_clock;
     if (!rate) return;
     const auto due = begin + std::chrono::duration_cast<Clock::duration>(
                                  std::chrono::duration<double>(static_cast<double>(sent) / *rate));

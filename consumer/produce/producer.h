@@ -69,6 +69,8 @@ struct ProducerOptions {
     int queued_records_max = 100'000;
     // How long librdkafka tries before a record counts as failed.
     std::chrono::milliseconds delivery_timeout{120'000};
+    // Records that wait so long without any answer make it ask the bootstrap servers again.
+    std::chrono::milliseconds bootstrap_again{5'000};
 };
 
 // The brokers and credentials of a consumer's options; what only a consumer knows of would be

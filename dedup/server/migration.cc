@@ -189,11 +189,15 @@ std::vector<MigrationStatus> migration_status(Connection& connection, KnownMigra
     return statuses;
 }
 
-std::vector<int> migrate_up(Connection& connection, KnownMigrations known) {
+std::vector<int> migrate_up(Connection& connection, KnownMigrations known,
+                            const std::function<void(int)>& applied) {
     require_schema_name(connection);
-    std::vector<int> applied;
-    while (const auto number = apply_next(connection, known)) applied.push_back(*number);
-    return applied;
+    std::vector<int> all;
+    while (const auto number = apply_next(connection, known)) {
+        all.push_back(*number);
+        applied(*number);
+    }
+    return all;
 }
 
 std::vector<int> migrate_down(Connection& connection, int target, KnownMigrations known) {

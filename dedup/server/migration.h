@@ -5,6 +5,7 @@
 // the operator must put right is a MigrationError whose text says how; what PostgreSQL says is a
 // PostgresError, and nothing of that migration stays.
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -51,8 +52,11 @@ int expected_version();
 std::vector<MigrationStatus> migration_status(Connection& connection,
                                               KnownMigrations known = migrations());
 
-// Applies what is pending; the numbers applied. Refuses changed and unknown migrations.
-std::vector<int> migrate_up(Connection& connection, KnownMigrations known = migrations());
+// Applies what is pending; the numbers applied. Refuses changed and unknown migrations. `applied`
+// is called after each one.
+std::vector<int> migrate_up(
+    Connection& connection, KnownMigrations known = migrations(),
+    const std::function<void(int)>& applied = [](int) {});
 
 // DANGER: takes back everything above `target`; 0 leaves nothing of ours: fences, claims and dead
 // letters are lost.

@@ -111,14 +111,4 @@ std::string configuration_example(const Tree& tree) {
     return readme.substr(first, readme.find("```", first) - first);
 }
 
-std::set<std::string> documented_commands(const Tree& tree) {
-    std::set<std::string> commands;
-    for (const auto& row : table_under(content(tree, "docs/commands.md"), "Commands")) {
-        for (const std::string& cell : quoted(row.at(0))) {
-            commands.insert(cell.substr(0, cell.find(' ')));
-        }
-    }
-    return commands;
-}
-
 }  // namespace onceward::tidy

@@ -15,7 +15,5 @@ Findings dependency_table_differences(const Tree& tree);
 Findings dead_links(const Tree& tree);
 // The README's example of a configuration: its first YAML block. Empty where there is none.
 std::string configuration_example(const Tree& tree);
-// The commands of the table under `## Commands` in docs/commands.md, sorted.
-std::set<std::string> documented_commands(const Tree& tree);
 
 }  // namespace onceward::tidy

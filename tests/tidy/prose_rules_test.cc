@@ -79,17 +79,5 @@ TEST(Prose, TheReadmesConfigurationPassesCheck) {
     EXPECT_NE(run("check -c " + path).status, 0);
 }
 
-TEST(Prose, TheTableOfCommandsIsWhatTheProgramHas) {
-    std::set<std::string> commands;
-    const std::string help = run("--help").output;
-    for (const std::string& line : lines_of(help.substr(help.find("Subcommands:")))) {
-        if (line.starts_with("  ") && line[2] != ' ') {
-            commands.insert(line.substr(2, line.find(' ', 2) - 2));
-        }
-    }
-    EXPECT_FALSE(commands.empty());
-    EXPECT_EQ(documented_commands(repository()), commands);
-}
-
 }  // namespace
 }  // namespace onceward::tidy

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "consumer/produce/producer.h"
 #include "dedup/retention/retention.h"
 #include "lab/embedded/private_postgres.h"
 #include "tests/integration/kafka/own_broker.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
+#include "tests/support/unique.h"
 
 namespace onceward::kafka_tests {
 namespace {
@@ -126,6 +128,29 @@ TEST(BrokerAway, StoppedAndStartedAgainTheWorkerGoesOnWhereTheFenceStands) {
     own_broker().start();
     scene.send(100);
     scene.expect_all_once();
+}
+
+// The same of a producer, whose records would all wait for their time-out.
+TEST(BrokerAway, AProducerComesBackThatKnewNoBrokerAnyMore) {
+    const std::string topic = support::unique_name("comes_back");
+    own_kafka().create_topic(topic, 1);
+    ProducerOptions options;
+    options.bootstrap_servers = own_broker().bootstrap_servers();
+    options.properties.emplace("topic.metadata.refresh.interval.ms", Secret("20"));
+    options.bootstrap_again = 1s;
+    Producer producer(options);
+    const auto send = [&] { producer.send({.topic = topic, .payload = "record"}); };
+    send();
+    ASSERT_TRUE(producer.flush(patience));
+    own_broker().stop();
+    send();
+    // It asks for brokers while the broker leaves, and while it is away.
+    producer.flush(2s);
+    own_broker().start();
+    send();
+    EXPECT_TRUE(producer.flush(patience));
+    EXPECT_EQ(producer.delivered(), 3);
+    EXPECT_EQ(own_kafka().read_all(topic, 1).size(), 3U);
 }
 
 class Expiry : public testing::Test {

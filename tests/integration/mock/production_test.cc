@@ -105,6 +105,22 @@ TEST_F(ProductionTest, AShareOfTheRecordsIsRepeated) {
     EXPECT_NEAR(static_cast<double>(totals.repeats), 1'000, 275);
 }
 
+// Else each further record would wait for its own time-out.
+TEST_F(ProductionTest, ReadingStopsOnceNoBrokerTookARecordInTime) {
+    options_.rate = 100;
+    options_.producer.delivery_timeout = std::chrono::milliseconds{500};
+    int asked = 0;
+    options_.stopped = [&] {
+        if (++asked == 20) cluster_.set_broker_down(1);
+        return false;
+    };
+    const ProductionTotals totals = run(lines(1'000'000));
+    EXPECT_TRUE(totals.gave_up);
+    EXPECT_LT(totals.records, 10'000);
+    EXPECT_GT(totals.failed, 0);
+    EXPECT_NE(totals.first_failure, "");
+}
+
 TEST_F(ProductionTest, ReadingStopsAtABadLine) {
     const ProductionTotals totals = run("{\"id\":1}\nnonsense\n{\"id\":3}\n");
     EXPECT_EQ(totals.records, 1);

@@ -206,7 +206,7 @@ TEST_F(RetentionByHand, OneLedgerThatFailsLeavesTheOthersTheirStepAndIsAFailure)
                                 "    ledger: {name: refunds}\n");
     const Outcome outcome = run({"retention", "--run-once", "-c", configured.file(), "--json"});
     EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
-    EXPECT_THAT(outcome.output, HasSubstr("onceward: ledger orders: SQLSTATE 2BP01"));
+    EXPECT_THAT(outcome.output, HasSubstr("\"message\":\"ledger orders: SQLSTATE 2BP01"));
     const nlohmann::json steps = outcome.last_json();
     ASSERT_EQ(steps.size(), 2U) << outcome.output;
     EXPECT_EQ(steps[0]["ledger"], "orders");

@@ -1,0 +1,158 @@
+#include "cli/parse_failure.h"
+
+#include <algorithm>
+
+#include "cli/terminal/help.h"
+#include "dedup/base/nearest_name.h"
+
+namespace onceward {
+namespace {
+
+std::string quoted(const std::string& text) { return "`" + text + "`"; }
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+    return text;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::App* command :
+         app.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); })) {
+        names.push_back(command->get_name());
+    }
+    return names;
+}
+
+const CLI::App* command_named(const CLI::App& app, const std::string& name) {
+    const auto found = app.get_subcommands(
+        [&name](const CLI::App* command) { return command->get_name() == name; });
+    return found.empty() ? nullptr : found.front();
+}
+
+// The one that the command line chose.
+const CLI::App& chosen(const CLI::App& program) {
+    const CLI::App* app = &program;
+    while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
+    return *app;
+}
+
+std::string see_help(const CLI::App& app) {
+    const std::string name = full_name(app);
+    return quoted(name + " --help") + " shows how it is used";
+}
+
+UsageError no_such_command(const CLI::App& app, const std::string& word) {
+    const bool whole_program = app.get_parent() == nullptr;
+    const std::string near = did_you_mean(word, command_names(app));
+    return UsageError("there is no command " + quoted(word) +
+                          (whole_program ? "" : " of " + quoted(app.get_name())) + near,
+                      whole_program ? quoted(full_name(app) + " help") + " lists the commands"
+                                    : "its commands are " + joined(command_names(app)));
+}
+
+// A word that nothing takes.
+UsageError unexpected(const CLI::App& app, const std::string& word) {
+    if (word == "--json" && app.get_parent() == nullptr) {
+        return UsageError("--json comes after a command", see_help(app));
+    }
+    if (word.starts_with('-') && word.size() > 1) {
+        std::vector<std::string> names;
+        for (const CLI::Option* option : app.get_options()) {
+            for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+        }
+        const std::string name = word.substr(0, word.find('='));
+        return UsageError("there is no option " + quoted(name) + did_you_mean(name, names),
+                          see_help(app));
+    }
+    const bool arguments = !app.get_options([](const CLI::Option* option) {
+                                   return option->get_positional();
+                               }).empty();
+    if (!arguments && !command_names(app).empty()) return no_such_command(app, word);
+    return UsageError("nothing takes the word " + quoted(word), see_help(app));
+}
+
+// As help shows it.
+std::string shown_name(const CLI::Option& option) {
+    std::string name = option.get_name();
+    if (!option.get_positional()) return name;
+    std::ranges::transform(name, name.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return name;
+}
+
+// The option that CLI11's text begins with, or names before ` = `.
+const CLI::Option* option_in(const CLI::App& app, const std::string& text) {
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& begin :
+             {option->get_name() + ":", option->get_name() + " ",
+              "Could not convert: " + option->get_name() + " ="}) {
+            if (text.starts_with(begin)) return option;
+        }
+    }
+    return nullptr;
+}
+
+std::string text_of(const CLI::App& app, const CLI::ParseError& error) {
+    const std::string text = error.what();
+    const CLI::Option* option = option_in(app, text);
+    if (option == nullptr) return text;
+    const std::string name = shown_name(*option);
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+        return option->count() > 1 ? name + " was given " + std::to_string(option->count()) +
+                                         " times, and takes one value"
+                                   : name + " needs a value";
+    }
+    if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+        const std::string value = text.substr(text.rfind(" = ") + 3);
+        return option->get_type_name().empty() ? name + " takes no value"
+                                               : name + " takes a number, not " + quoted(value);
+    }
+    const std::string rest = text.substr(text.find(' '));
+    if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+        return name + " cannot be given together with" + rest.substr(rest.rfind(' '));
+    }
+    if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr) {
+        return name + " needs" + rest.substr(rest.rfind(' ')) + " as well";
+    }
+    // CLI11 writes what a check says after the option's name and a colon.
+    return name + rest;
+}
+
+}  // namespace
+
+std::optional<UsageError> unknown_command(const CLI::App& program,
+                                          const std::vector<std::string>& arguments) {
+    const CLI::App* app = &program;
+    for (const std::string& word : arguments) {
+        if (app->get_require_subcommand_min() == 0 || word.starts_with('-')) return std::nullopt;
+        const CLI::App* next = command_named(*app, word);
+        if (next == nullptr) return no_such_command(*app, word);
+        app = next;
+    }
+    return std::nullopt;
+}
+
+UsageError usage_error_of(const CLI::App& program, const CLI::ParseError& error) {
+    const CLI::App& app = chosen(program);
+    const bool no_command = app.get_require_subcommand_min() > 0;
+    if (no_command || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+        const std::vector<std::string> words = program.remaining(true);
+        // The value of an unknown option is one too.
+        const auto option = std::ranges::find_if(
+            words, [](const std::string& word) { return word.starts_with('-'); });
+        if (option != words.end()) return unexpected(app, *option);
+        if (!words.empty()) return unexpected(app, words.front());
+    }
+    if (no_command && app.get_parent() == nullptr) {
+        return UsageError("a command is missing", quoted(full_name(app) + " help") +
+                                                      " lists the commands");
+    }
+    if (no_command) {
+        return UsageError("a command is missing: " + joined(command_names(app)), see_help(app));
+    }
+    return UsageError(text_of(app, error), see_help(app));
+}
+
+}  // namespace onceward

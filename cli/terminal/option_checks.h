@@ -1,0 +1,24 @@
+#pragma once
+// What an option's value may be, for CLI11's check(). Those of CLI11 itself speak of programs'
+// types; these say what to write. Pure.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace onceward {
+
+// A whole number between these two, both included.
+CLI::Validator whole_number(std::int64_t least = 0,
+                            std::int64_t most = std::numeric_limits<std::int64_t>::max());
+// A number between these two, without `least` itself if it is `above`.
+CLI::Validator number_above(double least);
+CLI::Validator number_within(double least, double most);
+// One of these words; help shows them.
+CLI::Validator one_of(std::vector<std::string> words);
+// `what`: such as `a reason`.
+CLI::Validator not_empty(std::string what);
+
+}  // namespace onceward
