@@ -7,6 +7,7 @@
 
 #include "cli/configuration/load.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/command_line.h"
 #include "dedup/base/nearest_name.h"
 #include "dedup/base/text.h"
 
@@ -110,6 +111,7 @@ int run(const ProgramText& text, void (*add)(CLI::App&, Commands&), int argument
 
 int run_program(const ProgramText& text, void (*add)(CLI::App&, Commands&), int argument_count,
                 char** arguments) {
+    remember_command_line(argument_count, arguments);
     const SafeStream safe_output(std::cout);
     const SafeStream safe_errors(std::cerr);
     try {

@@ -17,6 +17,7 @@ void add_all_commands(CLI::App& program, Commands& commands) {
     add_groups(program, commands);
     add_dlq(program, commands);
     add_forget(program, commands);
+    add_audit(program, commands);
     add_import(program, commands);
     add_replay(program, commands);
     add_outbox(program, commands);

@@ -4,9 +4,10 @@
 #include <iostream>
 
 #include "cli/commands/commands.h"
-#include "cli/configuration/units.h"
 #include "cli/dlq/redrive.h"
+#include "cli/operate/redrive_rules.h"
 #include "cli/operator/operator_options.h"
+#include "cli/operator/time_option.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/stop_request.h"
@@ -30,20 +31,6 @@ struct DlqOptions : OperatorOptions {
 
     bool really() const { return yes && !dry_run; }
 };
-
-std::optional<std::chrono::milliseconds> time_of(const char* option, const std::string& text) {
-    if (text.empty()) return std::nullopt;
-    const auto now = since_1970<std::chrono::milliseconds>();
-    if (const auto ago = parse_duration(text)) return now - *ago;
-    const auto time = parse_timestamp(text);
-    if (!time) {
-        throw UsageError(std::string(option) +
-                         " takes a time such as 2026-01-31T12:00:00Z, or how long ago, such as 1h "
-                         "or 7d, not `" +
-                         text + "`");
-    }
-    return time;
-}
 
 // `states`: those that are meant if none is named.
 DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup,
@@ -154,13 +141,6 @@ int show(const DlqOptions& options) {
     return exit_ok;
 }
 
-bool keys_are_places(const KeyOptions& key) {
-    return key.on_missing == KeyPolicy::derive || key.on_invalid == KeyPolicy::derive ||
-           std::ranges::any_of(key.sources, [](const KeySource& source) {
-               return source.kind == KeySource::Kind::coordinates;
-           });
-}
-
 void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
     warn_if(plan.exhausted > 0,
             std::to_string(plan.exhausted) + " were sent again " +
@@ -185,6 +165,7 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
     const RedriveReport report = redrive(connection, plan.letters,
                                          {.producer = producer_options(setup.configuration->kafka),
                                           .topic = options.topic,
+                                          .group = group_of(setup, options.group),
                                           .rate = options.rate,
                                           .by_key = by_key,
                                           .stopped = stop_requested});
@@ -219,9 +200,7 @@ int redrive_letters(const DlqOptions& options) {
     if (options.really() && !lock_redrives(connection, filter.group, filter.topic)) {
         throw std::runtime_error("another redrive of topic " + options.topic + " is under way");
     }
-    RedriveRules rules = options.rules;
-    rules.by_key = topic.reject.order == RejectPolicy::Order::by_key;
-    rules.keys_are_places = keys_are_places(topic.key);
+    const RedriveRules rules = rules_for(options.rules, topic);
     const RedrivePlan plan =
         plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules);
     tell_what_stays(options, plan);
@@ -328,6 +307,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
     again->add_flag("--may-repeat", redrive_options->rules.may_repeat,
                     "Also letters that dedup cannot check: keyed by their offset, or older than "
                     "the ledger's claims");
+    offer_reason(*again, redrive_options->reason, "the audit log");
     const auto [gone, discard_options] =
         add("discard", "Delete dead letters, with the reason written down", discard);
     add_filters(*gone, *discard_options, true);

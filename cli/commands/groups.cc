@@ -85,6 +85,11 @@ int retire(const GroupsOptions& options) {
                               group_and_topic(options).optional_text(unless_empty(options.ledger))),
             {"topic", "ledger"}, verb + ": {topic} as a feed of ledger {ledger}", changed);
     }
+    if (options.yes && !changed.empty()) {
+        transaction.query(sql::audit_write, {options.undo ? "groups restore" : "groups retire",
+                                             "group " + options.group, "done",
+                                             nlohmann::json{{"changed", changed}}.dump()});
+    }
     if (options.yes) transaction.commit();
     if (options.json) {
         print_json({{"group", options.group}, {"changed", changed}, {"done", options.yes}});
@@ -129,6 +134,7 @@ void add_groups(CLI::App& program, Commands& commands) {
     end->add_option("--ledger", options->ledger,
                     "Only as a feed of this ledger; the group itself continues with another one");
     end->add_flag("--undo", options->undo, "Bring it back");
+    offer_reason(*end, options->reason, "the audit log");
     add_yes_flag(*end, *options);
     end->footer("Exit codes: 0 done or planned, 3 there is nothing to change.");
 }

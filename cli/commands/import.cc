@@ -273,6 +273,7 @@ void add_import(CLI::App& program, Commands& commands) {
         ->check(CLI::Range(1, 100'000));
     command->add_flag("--restart", arguments->restart,
                       "From the beginning, even if an earlier run was interrupted");
+    offer_reason(*command, arguments->reason, "the audit log");
     add_yes_flag(*command, *arguments);
     add_json_flag(*command, *arguments);
     command->footer("Exit codes: 0 done or planned, 130 interrupted; run it again to continue.");

@@ -75,8 +75,8 @@ int down(const MigrateOptions& options) {
     if (!options.yes) {
         std::cout << "would take back " << (taken_back.empty() ? "nothing" : numbers(taken_back))
                   << " from schema " << connection.schema()
-                  << "; stop the workers first. Taking back 1 deletes every fence, claim and dead "
-                     "letter. Do it with --yes\n";
+                  << "; stop the workers first. Taking back 3 deletes the audit log, and 1 every "
+                     "fence, claim and dead letter. Do it with --yes\n";
         return exit_ok;
     }
     taken_back = migrate_down(connection, options.target);
@@ -150,10 +150,12 @@ void add_migrate(CLI::App& program, Commands& commands) {
         ->add_option("--operation", options->operation,
                      "The only operation whose keys that role may claim; all without it")
         ->needs(inbox);
+    offer_reason(*forward, options->reason, "the audit log");
     CLI::App* back = add("down", "Take migrations back", down);
     back->add_option("--to", options->target, "Down to this version; 0 leaves nothing")
         ->required()
         ->check(CLI::Range(0, expected_version()));
+    offer_reason(*back, options->reason, "the audit log");
     add_yes_flag(*back, *options);
     CLI::App* standing = add("status", "Show each migration", status);
     standing->add_flag("--json", options->json, "Print one JSON object");

@@ -132,9 +132,11 @@ void add_offsets_skip(CLI::App& offsets, Commands& commands) {
     add_yes_flag(*command, *options);
     add_json_flag(*command, *options);
     command->footer("Exit codes: 0 skipped or planned, 3 the group has no fence here.");
-    add_one(offsets, commands, "retry",
-            "Try a halted partition again from its offset, without skipping anything",
-            std::make_shared<SkipOptions>(), retry);
+    auto again = std::make_shared<SkipOptions>();
+    CLI::App* second = add_one(
+        offsets, commands, "retry",
+        "Try a halted partition again from its offset, without skipping anything", again, retry);
+    offer_reason(*second, again->reason, "the audit log");
 }
 
 }  // namespace onceward

@@ -55,10 +55,8 @@ CLI::App* add(CLI::App& program, Commands& commands, const char* name, const cha
     CLI::App* command = add_operator_command(program, commands, name, text, options, work);
     command->add_option("topic", options->topic, "The topic's name")->required();
     add_group_option(*command, *options);
-    if (work == pause) {
-        command->add_option("--reason", options->reason,
-                            "Why, for those who read logs and `onceward offsets`");
-    }
+    command->add_option("--reason", options->reason,
+                        "Why, for those who read logs, `onceward offsets` and `onceward audit`");
     return command;
 }
 
