@@ -98,6 +98,8 @@ TEST(AdminAccess, WithoutCredentialsOnlyThisMachineMayLookAndNobodyMayAct) {
     const AdminAccess elsewhere(AdminConfiguration{}, false);
     EXPECT_EQ(outcome(here, request({}), AdminRole::look), " may look");
     EXPECT_EQ(outcome(here, request({{act_header, "1"}}), AdminRole::operate), "401");
+    EXPECT_EQ(outcome(here, request({{"Authorization", "Bearer no"}}), AdminRole::look), "401")
+        << "a wrong token is no leave to look";
     EXPECT_EQ(outcome(elsewhere, request({}), AdminRole::look), "401");
     const AdminAccess closed(with_tokens(), true);
     EXPECT_EQ(outcome(closed, request({}), AdminRole::look), "401")
