@@ -10,6 +10,7 @@
 #include "cli/error_report.h"
 #include "cli/parse_failure.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/command_line.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/output.h"
 #include "dedup/base/text.h"
@@ -158,6 +159,7 @@ int run(const ProgramText& text, void (*add)(CLI::App&, Commands&), int argument
 
 int run_program(const ProgramText& text, void (*add)(CLI::App&, Commands&), int argument_count,
                 char** arguments) {
+    remember_command_line(argument_count, arguments);
     const SafeStream safe_output(std::cout);
     const SafeStream safe_errors(std::cerr);
     try {

@@ -3,12 +3,15 @@
 #include <curl/curl.h>
 
 #include <condition_variable>
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
+#include "cli/admin/work_thread.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutex.h"
 #include "dedup/message/digest.h"
+#include "gateway/http/log_gate.h"
 #include "gateway/http/server.h"
 
 namespace onceward {
@@ -18,15 +21,19 @@ using namespace std::chrono_literals;
 
 constexpr const char* process_header = "Onceward-Process";
 constexpr const char* json_type = "application/json";
+constexpr std::size_t most_acts = 8;  // that wait
 constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
 // A request here has few bytes, which arrive at once. A client that sends them one by one holds one
 // connection for this long, and does not delay the others.
-ServerOptions server_options(const ListenAddress& address) {
+ServerOptions server_options(const ListenAddress& address, const AdminConfiguration& access) {
     ServerOptions options;
     options.host = address.host;
     options.port = address.port;
-    options.limits.body_bytes = 1024;
+    options.certificate_file = access.certificate_file;
+    options.key_file = access.key_file;
+    options.client_ca_file = access.client_ca_file;
+    options.limits.body_bytes = 64 * 1024;
     options.limits.header_bytes = 8 * 1024;
     options.limits.connections = 256;
     options.limits.request_time = 5s;
@@ -53,12 +60,19 @@ std::size_t take_bytes(char* data, std::size_t, std::size_t count, void* into) {
 
 }  // namespace
 
+HttpResponse json_response(const nlohmann::json& json) {
+    return {.status = 200,
+            .headers = {{"Content-Type", json_type}, {"Cache-Control", "no-store"}},
+            .body = json.dump()};
+}
+
 // The verdicts come from memory, and are given in the server's own thread. The metrics may ask
 // PostgreSQL, and have a thread of their own, so that no verdict waits for them.
 struct AdminServer::State {
     State(const ListenAddress& address, Sources from)
         : sources(std::move(from)),
-          server(server_options(address),
+          access(sources.access, is_loopback(address)),
+          server(server_options(address, sources.access),
                  [this](const HttpRequest& request, HttpServer::Answer answer) {
                      handle(request, std::move(answer));
                  }) {}
@@ -69,17 +83,74 @@ struct AdminServer::State {
 
     void handle(const HttpRequest& request, HttpServer::Answer answer) {
         const std::string_view path = path_of(request.target);
+        const bool api = path.starts_with("/api/");
+        if (api && request.method == "POST") return act(request, std::move(answer));
         if (request.method != "GET" && request.method != "HEAD") {
-            HttpResponse response = plain_response(405, "GET alone\n");
-            response.headers.emplace_back("Allow", "GET, HEAD");
+            HttpResponse response = plain_response(405, api ? "GET or POST\n" : "GET alone\n");
+            response.headers.emplace_back("Allow", api ? "GET, HEAD, POST" : "GET, HEAD");
             return answer(std::move(response));
         }
         if (path == "/livez") return answer(signed_by_me(sources.live));
         if (path == "/readyz") return answer(signed_by_me(sources.ready));
-        if (path != "/metrics") return answer(plain_response(404, "not here\n"));
+        const bool metrics = path == "/metrics";
+        if (!metrics || access.metrics_need_look()) {
+            const auto caller = access.admit(request, AdminRole::look);
+            if (const auto* refusal = std::get_if<AdminRefusal>(&caller)) {
+                return refuse(request, *refusal, answer);
+            }
+            if (path == "/api/caller") return answer(describe(std::get<AdminCaller>(caller)));
+        }
+        if (!metrics) return answer(plain_response(404, "not here\n"));
         const MutexLock lock(mutex);
         waiting.push_back(std::move(answer));
         wake.notify_all();
+    }
+
+    // Who is asking, and what a page may offer them.
+    HttpResponse describe(const AdminCaller& caller) const {
+        const bool operates = caller.role == AdminRole::operate && sources.act;
+        return json_response(
+            {{"who", caller.who}, {"role", to_text(caller.role)}, {"may_act", operates}});
+    }
+
+    // Never the token itself: it may be right but for a letter.
+    void refuse(const HttpRequest& request, const AdminRefusal& refusal,
+                const HttpServer::Answer& answer) {
+        if (const auto kept_back = refused_lines.pass()) {
+            log_warning("admin.refused", {{"address", request.address},
+                                          {"method", request.method},
+                                          {"status", refusal.status},
+                                          {"detail", refusal.detail},
+                                          {"kept_back", *kept_back}});
+        }
+        answer(to_response(refusal));
+    }
+
+    void act(const HttpRequest& request, HttpServer::Answer answer) {
+        auto caller = access.admit(request, AdminRole::operate);
+        if (const auto* refusal = std::get_if<AdminRefusal>(&caller)) {
+            return refuse(request, *refusal, answer);
+        }
+        const std::string path(path_of(request.target));
+        if (!sources.act) return answer(to_response(no_act(path)));
+        const auto type = only_value(request.headers, "Content-Type");
+        if (!type || type->substr(0, type->find(';')) != json_type) {
+            return answer(to_response(
+                {415, "JSON alone", "Send the header `Content-Type: application/json`."}));
+        }
+        AdminAct wanted{path, request.body, std::get<AdminCaller>(std::move(caller)),
+                        request.address, {}};
+        const bool taken =
+            acts.post([this, wanted, answer](const std::stop_token& stop) mutable {
+                wanted.stopped = [stop] { return stop.stop_requested(); };
+                answer(answer_of([&] { return sources.act(wanted); }));
+            });
+        if (!taken) {
+            answer(to_response({503, "Busy", "Several acts are waiting already; try again."}));
+        }
+    }
+    static AdminRefusal no_act(const std::string& path) {
+        return {404, "No such act", "There is no " + path + " here."};
     }
 
     // Another process may hold the port that one expects to have itself.
@@ -113,12 +184,15 @@ struct AdminServer::State {
     }
 
     Sources sources;
+    const AdminAccess access;
+    LogGate refused_lines;  // of the server's thread
     Mutex mutex;
     std::condition_variable_any wake;
     HttpServer server;
     // For the metrics. They hold connections of the server, and end before it.
     std::vector<HttpServer::Answer> waiting ONCEWARD_GUARDED_BY(mutex);
     std::jthread thread;
+    WorkThread acts{most_acts};
 };
 
 AdminServer::AdminServer(const ListenAddress& address, Sources sources) try
@@ -133,17 +207,18 @@ AdminServer::AdminServer(const ListenAddress& address, Sources sources) try
 
 AdminServer::~AdminServer() {
     // A moment for what is under way; its sources live until this has returned.
+    state_->acts.request_stop();
     state_->server.stop(500ms);
 }
 
 std::string name_of(const std::string& group) { return hex(digest_of_bytes(group)); }
 
 AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path,
-                           std::chrono::milliseconds timeout) {
+                           std::chrono::milliseconds timeout, bool tls) {
     // Who listens everywhere is reached here.
     const bool everywhere = address.host == "0.0.0.0" || address.host == "::";
     const ListenAddress asked{everywhere ? "127.0.0.1" : address.host, address.port};
-    const std::string url = "http://" + to_text(asked) + path;
+    const std::string url = (tls ? "https://" : "http://") + to_text(asked) + path;
     const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(),
                                                                      &curl_easy_cleanup);
     if (!handle) throw AdminError("libcurl cannot be initialised");
@@ -155,6 +230,8 @@ AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path
     curl_easy_setopt(raw, CURLOPT_WRITEDATA, &answer.body);
     curl_easy_setopt(raw, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count()));
     curl_easy_setopt(raw, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(raw, CURLOPT_SSL_VERIFYPEER, 0L);
+    curl_easy_setopt(raw, CURLOPT_SSL_VERIFYHOST, 0L);
     const CURLcode code = curl_easy_perform(raw);
     if (code == CURLE_COULDNT_CONNECT) {
         throw AdminError("nothing listens at " + to_text(address) +

@@ -1,14 +1,15 @@
 #pragma once
-// The admin port: /metrics, /livez, /readyz over HTTP, for one process's operator. No
-// authentication, hence loopback by default. start(), stop() and the destructor are for one thread;
-// the sources are asked from the server's own threads and must be thread-safe. A port that cannot
-// be had is an AdminError.
+// The admin port: /metrics, /livez, /readyz and what is below /api/ over HTTP, for one process's
+// operator. Who may do what there is in cli/admin/access.h. start(), stop() and the destructor are
+// for one thread; the sources are asked from the server's own threads and must be thread-safe. A
+// port that cannot be had is an AdminError.
 
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 
+#include "cli/admin/access.h"
 #include "cli/admin/verdicts.h"
 #include "cli/configuration/units.h"
 
@@ -19,6 +20,16 @@ class AdminError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// A POST below /api/ whose caller may operate.
+struct AdminAct {
+    std::string path;  // such as `/api/pause`
+    std::string body;
+    AdminCaller caller;
+    std::string address;            // the client's
+    std::function<bool()> stopped;  // whether the process ends: what takes long is to end too
+};
+using AdminActs = std::function<HttpResponse(const AdminAct&)>;
+
 class AdminServer {
   public:
     struct Sources {
@@ -26,6 +37,9 @@ class AdminServer {
         std::function<HealthVerdict()> ready;
         std::function<std::string()> metrics;  // Prometheus's text format
         std::string group = {};                // the consumer group, or the routes' service
+        AdminConfiguration access = {};
+        // In a thread of its own, one after the other: an act may wait for PostgreSQL and Kafka.
+        AdminActs act = {};
     };
     // Listens when it returns.
     AdminServer(const ListenAddress& address, Sources sources);
@@ -48,7 +62,8 @@ struct AdminAnswer {
 };
 // What an answer's header `Onceward-Process` says, for any name of a group: 32 hex digits.
 std::string name_of(const std::string& group);
+// `tls`: over HTTPS. The certificate is not checked, as nothing secret is sent or believed.
 AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path,
-                           std::chrono::milliseconds timeout);
+                           std::chrono::milliseconds timeout, bool tls = false);
 
 }  // namespace onceward

@@ -26,7 +26,7 @@ void add_all_commands(CLI::App& program, Commands& commands) {
                add_produce});
     add_group("Run", program, commands, {add_run, add_serve, add_health, add_pause});
     add_group("Look", program, commands,
-              {add_explain, add_offsets, add_groups, add_outbox, add_retention});
+              {add_explain, add_offsets, add_groups, add_outbox, add_retention, add_audit});
     add_group("Repair", program, commands, {add_dlq, add_replay, add_forget});
 }
 

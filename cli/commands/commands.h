@@ -27,6 +27,7 @@ void add_pause(CLI::App& program, Commands& commands);
 void add_groups(CLI::App& program, Commands& commands);
 void add_dlq(CLI::App& program, Commands& commands);
 void add_forget(CLI::App& program, Commands& commands);
+void add_audit(CLI::App& program, Commands& commands);
 void add_import(CLI::App& program, Commands& commands);
 void add_replay(CLI::App& program, Commands& commands);
 void add_outbox(CLI::App& program, Commands& commands);

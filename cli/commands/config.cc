@@ -31,7 +31,7 @@ bool is_no_part_of_contract(const std::string& path) {
     for (const char* section : {"postgres.", "kafka.", "admin.", "http.tls."}) {
         if (path.starts_with(section)) return true;
     }
-    for (const char* option : {".dsn", ".secret", ".previous_secret", ".url"}) {
+    for (const char* option : {".dsn", ".operator_dsn", ".secret", ".previous_secret", ".url"}) {
         if (path.ends_with(option)) return true;
     }
     return path == "http.listen";

@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/dlq/redrive.h"
+#include "cli/operate/redrive_rules.h"
 #include "cli/operator/operator_options.h"
 #include "cli/operator/time_option.h"
 #include "cli/terminal/command.h"
@@ -34,19 +35,14 @@ struct DlqOptions : OperatorOptions {
     bool really() const { return yes && !dry_run; }
 };
 
-// CLI11 has checked the text.
-std::optional<std::chrono::milliseconds> time_of(const std::string& text) {
-    return parse_moment(text, since_1970<std::chrono::milliseconds>());
-}
-
 // `states`: those that are meant if none is named.
 DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup,
                            const std::vector<std::string>& states) {
     DeadLetterFilter filter = options.filter;
     filter.group = group_of(setup, options.group);
     filter.topic = options.topic;
-    filter.since = time_of(options.since);
-    filter.until = time_of(options.until);
+    filter.since = moment_of(options.since);
+    filter.until = moment_of(options.until);
     if (filter.states.empty()) filter.states = states;
     if (std::ranges::find(filter.states, "all") != filter.states.end()) {
         filter.states = {"open", "redriving", "redriven", "resolved"};
@@ -149,13 +145,6 @@ int show(const DlqOptions& options) {
     return exit_ok;
 }
 
-bool keys_are_places(const KeyOptions& key) {
-    return key.on_missing == KeyPolicy::derive || key.on_invalid == KeyPolicy::derive ||
-           std::ranges::any_of(key.sources, [](const KeySource& source) {
-               return source.kind == KeySource::Kind::coordinates;
-           });
-}
-
 void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
     warn_if(plan.exhausted > 0,
             std::to_string(plan.exhausted) + " were sent again " +
@@ -183,6 +172,7 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
         redrive(connection, plan.letters,
                 {.producer = producer_options(setup.configuration->kafka),
                  .topic = options.topic,
+                 .group = group_of(setup, options.group),
                  .rate = options.rate,
                  .by_key = by_key,
                  .stopped = stop_requested,
@@ -218,9 +208,7 @@ int redrive_letters(const DlqOptions& options) {
     if (options.really() && !lock_redrives(connection, filter.group, filter.topic)) {
         throw std::runtime_error("another redrive of topic " + options.topic + " is under way");
     }
-    RedriveRules rules = options.rules;
-    rules.by_key = topic.reject.order == RejectPolicy::Order::by_key;
-    rules.keys_are_places = keys_are_places(topic.key);
+    const RedriveRules rules = rules_for(options.rules, topic);
     const RedrivePlan plan =
         plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules);
     tell_what_stays(options, plan);
@@ -358,6 +346,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
     again->add_flag("--may-repeat", redrive_options->rules.may_repeat,
                     "Also letters that dedup cannot check: keyed by their offset, or older than "
                     "the ledger's claims");
+    offer_reason(*again, redrive_options->reason, "the audit log");
     const auto [gone, discard_options] =
         add("discard",
             "Delete dead letters, with the reason written down; a dry run without --yes", discard,

@@ -1,10 +1,10 @@
 // `onceward forget`: takes the claim of one idempotency key out, so that it can be applied again;
 // or erases the stored results of a tenant.
 
-#include <chrono>
 #include <iostream>
 
 #include "cli/commands/commands.h"
+#include "cli/operate/forget_key.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/help.h"
@@ -16,39 +16,9 @@
 namespace onceward {
 namespace {
 
-using namespace std::chrono_literals;
-
-// One try holds up the ledger's commits for as long at most, while it waits.
-constexpr auto lock_timeout = 1s;
-constexpr int most_tries = 30;
-
 struct ForgetOptions : OperatorOptions {
     KeyQuestion question;
 };
-
-// Tries again while the ledger is locked; `what` was, if it is all the time.
-template <class Work>
-auto unlocked(const std::string& what, Work work) {
-    for (int tries = 0; tries < most_tries; ++tries) {
-        if (const auto done = work()) return *done;
-    }
-    throw std::runtime_error(what + " locked all the time; run it again");
-}
-
-// From each ledger, or from the one that is named.
-int forget_in_all(Connection& connection, const ForgetOptions& options,
-                  const std::vector<Digest>& digests) {
-    int evicted = 0;
-    const QueryResult ledgers =
-        connection.query(sql::evict_ledgers, {unless_empty(options.ledger)});
-    for (int row = 0; row < ledgers.rows(); ++row) {
-        const int ledger = static_cast<int>(ledgers.integer(row, 0));
-        evicted += unlocked("ledger " + std::string(ledgers.text(row, 1)) + " was", [&] {
-            return evict(connection, ledger, digests, options.reason, lock_timeout);
-        });
-    }
-    return evicted;
-}
 
 // A topic's name, or a route's; '' where neither was named.
 const std::string& named_source(const KeyQuestion& question) {
@@ -86,7 +56,8 @@ nlohmann::json results_in_all(Connection& connection, const ForgetOptions& optio
             options.yes ? unlocked("the results of ledger " + name + " were",
                                    [&] {
                                        return erase_results(connection, ledger, tenant,
-                                                            options.reason, lock_timeout);
+                                                            options.reason,
+                                                            forget_lock_timeout);
                                    })
                         : counted.integer(0, 0);
         found.push_back({{"ledger", name}, {"results", results}});
@@ -169,7 +140,9 @@ int forget(const ForgetOptions& options) {
     }
     const bool none = claims.empty() && leases.empty();
     const int evicted =
-        options.yes && !none ? forget_in_all(connection, options, digests_of(wanted)) : 0;
+        options.yes && !none
+            ? forget_in_all(connection, options.ledger, digests_of(wanted), options.reason)
+            : 0;
     // What was found and not taken out: somebody is at it.
     const bool refused = options.yes && !none && evicted == 0;
     const int answer = none ? exit_not_found : refused ? exit_failure : exit_ok;

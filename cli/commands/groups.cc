@@ -87,6 +87,11 @@ int retire(const GroupsOptions& options) {
                               group_and_topic(options).optional_text(unless_empty(options.ledger))),
             {"topic", "ledger"}, verb + ": {topic} as a feed of ledger {ledger}", changed);
     }
+    if (options.yes && !changed.empty()) {
+        transaction.query(sql::audit_write, {options.undo ? "groups restore" : "groups retire",
+                                             "group " + options.group, "done",
+                                             nlohmann::json{{"changed", changed}}.dump()});
+    }
     if (options.yes) transaction.commit();
     if (options.json) {
         print_json({{"group", options.group}, {"changed", changed}, {"done", options.yes}});
@@ -131,6 +136,7 @@ void add_groups(CLI::App& program, Commands& commands) {
     end->add_option("--ledger", options->ledger,
                     "Only as a feed of this ledger; the group itself continues with another one");
     end->add_flag("--undo", options->undo, "Bring it back");
+    offer_reason(*end, options->reason, "the audit log");
     add_yes_flag(*end, *options);
     end_help(*end,
              {.examples = {{"groups retire old-writer", "a dry run: what would be retired"},

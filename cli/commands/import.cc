@@ -286,6 +286,7 @@ void add_import(CLI::App& program, Commands& commands) {
         ->type_name("N");
     command->add_flag("--restart", arguments->restart,
                       "From the beginning, even if an earlier run was interrupted");
+    offer_reason(*command, arguments->reason, "the audit log");
     add_yes_flag(*command, *arguments);
     add_json_flag(*command, *arguments);
     end_help(*command,

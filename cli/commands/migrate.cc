@@ -110,9 +110,9 @@ int down(const MigrateOptions& options) {
                   {"done", options.yes}},
                  options.yes ? "schema {schema}: took back " + which + "\n"
                              : "would take back " + which +
-                                   " from schema {schema}; stop the workers first. Taking back 1 "
-                                   "deletes every fence, claim and dead letter. Do it with "
-                                   "--yes\n");
+                                   " from schema {schema}; stop the workers first. Taking back 3 "
+                                   "deletes the audit log, and 1 every fence, claim and dead "
+                                   "letter. Do it with --yes\n");
     return exit_ok;
 }
 
@@ -189,6 +189,7 @@ void add_migrate(CLI::App& program, Commands& commands) {
                      "The only operation whose keys that role may claim; all without it")
         ->needs(inbox)
         ->type_name("NAME");
+    offer_reason(*forward, options->reason, "the audit log");
     add_json_flag(*forward, *options);
     end_help(*forward,
              {.notes = "Run it as the schema's owner. Tables for your rows are yours to make.",
@@ -200,6 +201,7 @@ void add_migrate(CLI::App& program, Commands& commands) {
         ->required()
         ->check(whole_number(0, expected_version()))
         ->type_name("N");
+    offer_reason(*back, options->reason, "the audit log");
     add_yes_flag(*back, *options);
     add_json_flag(*back, *options);
     end_help(*back, {.examples = {{"migrate down --to 3", "what would be taken back"}}});

@@ -145,10 +145,11 @@ void add_offsets_skip(CLI::App& offsets, Commands& commands) {
                                       "--reason 'disk error'",
                                       "what would be skipped"}},
                         .exit_codes = {{exit_ok, "skipped or planned"}, no_fence}});
+    auto retried = std::make_shared<SkipOptions>();
     CLI::App* again = add_one(
         offsets, commands, "retry",
-        "Try a halted partition again from its offset, without skipping anything",
-        std::make_shared<SkipOptions>(), retry);
+        "Try a halted partition again from its offset, without skipping anything", retried, retry);
+    offer_reason(*again, retried->reason, "the audit log");
     end_help(*again, {.examples = {{"offsets retry --topic orders --partition 3",
                                     "after its cause was fixed"}},
                       .exit_codes = {no_fence}});

@@ -66,10 +66,8 @@ void add(CLI::App& program, Commands& commands, const char* name, const char* te
     command->add_option("topic", options->topic, "The topic's name")->required();
     add_group_option(*command, *options);
     add_json_flag(*command, *options);
-    if (work == pause) {
-        command->add_option("--reason", options->reason,
-                            "Why, for those who read logs and `onceward offsets`");
-    }
+    command->add_option("--reason", options->reason,
+                        "Why, for those who read logs, `onceward offsets` and `onceward audit`");
     end_help(*command, end);
 }
 

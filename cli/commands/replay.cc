@@ -200,6 +200,7 @@ ReplayOptions options_of(const ReplayArguments& arguments, const OperatorSetup& 
     options.worker.postgres.statement_timeout = setup.configuration->postgres.statement_timeout;
     options.identity = identity;
     options.dedup = !arguments.without_dedup;
+    options.actor = setup.actor;
     options.stopped = stop_requested;
     return options;
 }

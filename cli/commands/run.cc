@@ -62,7 +62,8 @@ int ask(const HealthOptions& options) {
         throw AdminError("admin.listen names port 0, so the system chose a port; name one");
     }
     const AdminAnswer answer =
-        ask_admin_port(*configuration.admin, options.ready ? "/readyz" : "/livez", health_timeout);
+        ask_admin_port(*configuration.admin, options.ready ? "/readyz" : "/livez", health_timeout,
+                       !configuration.admin_access.certificate_file.empty());
     if (answer.process != name_of(configuration.group)) {
         throw AdminError(to_text(*configuration.admin) +
                          " is held by a process of another group, not `" + configuration.group +

@@ -68,6 +68,8 @@ void check_combinations(const Configuration& configuration, Report& report);
 // Its parts. `at` is where the thing is in the file: a topic, a route, or what its name says.
 void check_http(const Configuration& configuration, Report& report);
 void check_databases(const Configuration& configuration, Report& report);
+// Who may do what at the admin port, and over what.
+void check_admin_access(const Configuration& configuration, Report& report);
 void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger, const Section& at);
 // What a topic has in common with a route to a sink: format, ledger, sink.
 void check_message(const TopicConfiguration& message, const LedgerOptions& ledger,
@@ -94,6 +96,7 @@ bool has_only(std::string_view text, std::string_view marks);
 
 // Where a server is: `postgres` or an entry of `databases`.
 void check_server_address(const Secret& dsn, const std::string& schema, const Section& at);
+void check_operator_address(const Secret& dsn, const Section& at);
 // Returns whether it may be a topic's name.
 bool check_topic_name(const std::string& name, const std::string& option, const Section& at,
                       const std::string& advice = "");

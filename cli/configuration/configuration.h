@@ -44,6 +44,21 @@ struct DatabaseConfiguration {
     Mark mark;
     Secret dsn;
     std::string schema;  // '': that of `postgres`
+    Secret operator_dsn;  // for acts at the admin port; '': dsn
+};
+
+// Who may do what at the admin port.
+struct AdminConfiguration {
+    struct Credentials {
+        std::vector<std::pair<std::string, Secret>> tokens;  // by name
+        std::vector<std::string> subjects;                   // of certificates
+        bool any() const { return !tokens.empty() || !subjects.empty(); }
+    };
+    Credentials look;
+    Credentials operate;
+    bool metrics_need_look = false;
+    std::string certificate_file, key_file;  // '': plain HTTP
+    std::string client_ca_file;
 };
 
 using SinkOptions =
@@ -124,6 +139,8 @@ struct Configuration {
     // Where /metrics, /livez and /readyz are; none: nowhere.
     std::optional<ListenAddress> admin;
     std::string admin_text;                        // as it was written
+    AdminConfiguration admin_access;
+    Secret operator_dsn;                           // as in DatabaseConfiguration
     std::vector<TopicConfiguration> topics;        // in the file's order; names are unique
     std::map<std::string, LedgerOptions> ledgers;  // by name; each is used by at least one topic
     HttpConfiguration http;                        // no routes: no front door

@@ -113,6 +113,7 @@ std::vector<Configuration> by_database(const Configuration& configuration) {
         if (!any_topic_on(configuration, database.name)) continue;
         Configuration& part = parts.emplace_back(only(configuration, database.name));
         part.postgres.dsn = database.dsn;
+        part.operator_dsn = database.operator_dsn;
         if (!database.schema.empty()) part.postgres.schema = database.schema;
         part.postgres_mark = database.mark;
         part.postgres_path = "databases[" + std::to_string(index) + "]";
@@ -165,6 +166,7 @@ void check_databases(const Configuration& configuration, Report& report) {
         const Section at(report, "databases[" + std::to_string(index) + "]");
         check_name(database, at);
         check_server_address(database.dsn, database.schema, at);
+        check_operator_address(database.operator_dsn, at);
         check_apart(configuration, index, at);
         if (std::ranges::find(known, database.name) != known.end() && !database.name.empty()) {
             at.error("name",

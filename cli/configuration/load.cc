@@ -39,6 +39,10 @@ void resolve_paths(Configuration& configuration, const std::filesystem::path& fo
     for (RouteConfiguration& route : configuration.http.routes) {
         resolve(route.upstream.ca_file, folder);
     }
+    AdminConfiguration& admin = configuration.admin_access;
+    for (std::string* file : {&admin.certificate_file, &admin.key_file, &admin.client_ca_file}) {
+        resolve(*file, folder);
+    }
     HttpConfiguration& http = configuration.http;
     resolve(http.server.certificate_file, folder);
     resolve(http.server.key_file, folder);

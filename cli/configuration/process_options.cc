@@ -35,6 +35,11 @@ const std::vector<OptionSpec> process_options = {
     {"postgres.dsn", must_be_given, into([](To& to) { return &to.configuration.postgres.dsn; }),
      "libpq's connection string or URI. A secret: it is never printed. Keep it out of the file: "
      "`${ONCEWARD_DSN}` or `${file:dsn.secret}`."},
+    {"postgres.operator_dsn", "<postgres.dsn>",
+     into([](To& to) { return &to.configuration.operator_dsn; }),
+     "The connection string for acts at the admin port, whose role has the operator's rights "
+     "(`migrate up --grant-operator-to`). A secret, as `postgres.dsn`.",
+     "If it is left out, the worker's role needs these rights, and has them all the time."},
     {"postgres.schema", "onceward", into([](To& to) { return &to.configuration.postgres.schema; }),
      "The schema of Onceward's own tables: fences, ledgers, dead letters."},
     {"postgres.application_name", "onceward",
@@ -75,6 +80,8 @@ const std::vector<OptionSpec> process_options = {
      "cannot be reached its topics wait, and the others continue."},
     {"databases[].dsn", must_be_given, into([](To& to) { return &to.database->dsn; }),
      "As `postgres.dsn`. The time-outs in `postgres` hold for every server."},
+    {"databases[].operator_dsn", "<databases[].dsn>",
+     into([](To& to) { return &to.database->operator_dsn; }), "As `postgres.operator_dsn`."},
     {"databases[].schema", "<postgres.schema>", into([](To& to) { return &to.database->schema; }),
      "As `postgres.schema`."},
     {"batch.messages", "5000",
@@ -104,7 +111,7 @@ const std::vector<OptionSpec> process_options = {
      "Lines for people, or one JSON object a line."},
     {"admin.listen", "127.0.0.1:9464", into([](To& to) { return &to.configuration.admin_text; }),
      "Where `/metrics`, `/livez` and `/readyz` are served: `host:port`, or `off`. Port 0 lets the "
-     "system choose one, which is logged. There is no authentication, hence loopback.",
+     "system choose one, which is logged. Who may read and act there is in the options below.",
      "Two processes on one machine need two ports; the one that finds it taken runs without, says "
      "so and tries again."},
 };

@@ -163,4 +163,9 @@ std::string to_text(const ListenAddress& address) {
            std::to_string(address.port);
 }
 
+bool is_loopback(const ListenAddress& address) {
+    return address.host == "localhost" || address.host == "::1" ||
+           address.host.starts_with("127.");
+}
+
 }  // namespace onceward

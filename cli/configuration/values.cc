@@ -120,12 +120,13 @@ std::optional<OptionValue> read_headers(const Written& at) {
     if (at.node.kind != Node::Kind::mapping) {
         // Not shown: it may be meant for a secret.
         return at.error(
-            "These are not headers. Write a mapping, such as `Authorization: Bearer ${TOKEN}`.");
+            "This is not a mapping from names to values. Write one, such as `Authorization: Bearer "
+            "${TOKEN}`.");
     }
     PropertyMap headers;
     for (std::size_t index = 0; index < at.node.items.size(); ++index) {
         const Written entry = at.entry(index);
-        if (!entry.scalar("the header's value")) continue;
+        if (!entry.scalar("a value")) continue;
         headers[at.node.keys[index].name] = entry.node.text;
     }
     return headers;

@@ -1,6 +1,7 @@
 #include "cli/dlq/redrive.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -58,7 +59,8 @@ class Redrive {
     }
 
     RedriveReport run(const std::vector<Letter>& letters) {
-        connection_.query(sql::dlq_redrive_begin, {numbers_of(letters)});
+        const std::string target = options_.group + "/" + options_.topic;
+        connection_.query(sql::dlq_redrive_begin, {numbers_of(letters), target});
         Page page;
         const auto send_page = [&] { send(std::exchange(page, {})); };
         for (const Letter& letter : letters) {
@@ -70,6 +72,13 @@ class Redrive {
         }
         send_page();
         reopen(letters);
+        const auto all = static_cast<std::int64_t>(letters.size());
+        const nlohmann::json counts{{"letters", all},
+                                    {"delivered", report_.delivered},
+                                    {"reopened", report_.reopened}};
+        connection_.query(sql::audit_write,
+                          {"dlq redrive", target, report_.delivered == all ? "done" : "incomplete",
+                           counts.dump()});
         return report_;
     }
 

@@ -45,6 +45,7 @@ bool lock_redrives(Connection& connection, const std::string& group, const std::
 struct RedriveOptions {
     ProducerOptions producer;
     std::string topic;
+    std::string group = {};      // for the audit log
     std::optional<double> rate;  // records/s at most
     bool by_key = false;         // as in the rules: none goes before one of its record key
     // Whether the user wants it to end.

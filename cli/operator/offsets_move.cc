@@ -166,6 +166,12 @@ SkipOutcome skip_range(Connection& connection, const std::string& group,
         plan.from = begin;
         plan.to = end;
         write_down(transaction, key, plan, reason);
+    } else {
+        transaction.query(sql::audit_write,
+                          {"offsets retry",
+                           group + "/" + partition.topic + "/" +
+                               std::to_string(partition.partition.raw()),
+                           "done", "{\"offset\": " + std::to_string(begin.raw()) + "}"});
     }
     transaction.commit();
     return {.fence = fence, .done = true};

@@ -1,11 +1,11 @@
 #include "cli/operator/operator_options.h"
 
 #include "cli/configuration/load.h"
+#include "cli/operator/actor.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 #include "dedup/server/migration.h"
-#include "dedup/server/server_check.h"
 
 namespace onceward {
 namespace {
@@ -153,6 +153,7 @@ std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
             "`" + setup.connection.schema +
                 "` cannot be a schema's name: use a-z, 0-9 and _, not a digit or pg_ first");
         setup.connection.application_name = "onceward " + command;
+        setup.actor = to_setting(this_user(options.reason));
         // A look-up over many claims, or a migration, takes the time that it takes.
         setup.connection.statement_timeout = std::chrono::milliseconds(0);
     }
@@ -169,9 +170,7 @@ OperatorSetup operator_setup(const OperatorOptions& options, const std::string& 
 }
 
 Connection migrating_session(const OperatorSetup& setup) {
-    Connection connection(setup.connection);
-    check_server(connection);
-    return connection;
+    return acting_session(setup.connection, setup.actor);
 }
 
 Connection writing_session(const OperatorSetup& setup) {

@@ -53,6 +53,7 @@ struct OperatorSetup {
     ConnectionOptions connection;
     std::string database = default_database;     // the server's name in the configuration
     std::optional<Configuration> configuration;  // nullopt if only a dsn was given
+    std::string actor = {};                      // for the audit log, as to_setting() writes it
 };
 
 // Each server that the command is for: the one that --database names, that of `source` (a topic or

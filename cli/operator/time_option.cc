@@ -2,6 +2,7 @@
 
 #include "cli/configuration/units.h"
 #include "dedup/base/iso_time.h"
+#include "dedup/base/types.h"
 
 namespace onceward {
 
@@ -10,6 +11,10 @@ std::optional<std::chrono::milliseconds> parse_moment(const std::string& text,
     if (const auto ago = parse_duration(text)) return now - *ago;
     if (const auto date = parse_iso_date(text)) return std::chrono::milliseconds(*date);
     return parse_timestamp(text);
+}
+
+std::optional<std::chrono::milliseconds> moment_of(const std::string& text) {
+    return parse_moment(text, since_1970<std::chrono::milliseconds>());
 }
 
 std::string not_taken(const std::string& what, const std::string& text) {

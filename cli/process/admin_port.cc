@@ -14,8 +14,13 @@ constexpr auto try_every = 5s;  // A process that ends may hold the port for a w
 AdminPort::AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
                      const std::vector<ConnectionOptions>& servers,
                      std::chrono::milliseconds totals_every,
-                     std::function<void(ProcessStatus&)> complete)
-    : address_(std::move(address)), slots_(slots), complete_(std::move(complete)) {
+                     std::function<void(ProcessStatus&)> complete, AdminConfiguration access,
+                     AdminActs act)
+    : address_(std::move(address)),
+      slots_(slots),
+      complete_(std::move(complete)),
+      access_(std::move(access)),
+      act_(std::move(act)) {
     if (address_) {
         const std::string group = slots.status().group;
         for (const ConnectionOptions& server : servers) {
@@ -51,7 +56,8 @@ void AdminPort::tend() {
         server_ = std::make_unique<AdminServer>(
             *address_, AdminServer::Sources{[this] { return liveness(slots_.status()); },
                                             [this] { return readiness(status()); },
-                                            [this] { return metrics(); }, slots_.status().group});
+                                            [this] { return metrics(); }, slots_.status().group,
+                                            access_, act_});
         log_info("admin.listening",
                  {{"host", server_->address().host}, {"port", server_->address().port}});
     } catch (const AdminError& error) {

@@ -19,11 +19,13 @@ class AdminPort {
     // The slots outlive it.
     // `servers`: for the group's durable totals, read when they are asked for, not more often than
     // `totals_every`. Shorter shows them sooner, and asks PostgreSQL more often. `complete` adds
-    // what the slots do not know of, in the server's own threads.
+    // what the slots do not know of, in the server's own threads. `act`: for whom `access` lets
+    // operate.
     AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
               const std::vector<ConnectionOptions>& servers,
               std::chrono::milliseconds totals_every = std::chrono::seconds(10),
-              std::function<void(ProcessStatus&)> complete = {});
+              std::function<void(ProcessStatus&)> complete = {}, AdminConfiguration access = {},
+              AdminActs act = {});
     // To be called again and again: opens the port as long as it is not open.
     void tend();
     // Where it listens; none while it does not.
@@ -36,6 +38,8 @@ class AdminPort {
     const WorkerSlots& slots_;
     std::vector<std::unique_ptr<GroupTotals>> totals_;  // of each server
     std::function<void(ProcessStatus&)> complete_;
+    AdminConfiguration access_;
+    AdminActs act_;
     std::unique_ptr<AdminServer> server_;
     std::chrono::steady_clock::time_point next_try_{};
     bool told_ = false;

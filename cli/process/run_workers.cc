@@ -6,6 +6,7 @@
 #include "cli/composition/composition.h"
 #include "cli/composition/server_upkeep.h"
 #include "cli/configuration/databases.h"
+#include "cli/operate/admin_acts.h"
 #include "cli/process/admin_port.h"
 #include "cli/process/memory_budget.h"
 #include "cli/process/serve_routes.h"
@@ -192,7 +193,8 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
                         status.draining = status.draining || draining;
                         for (const auto& server : servers) server->upkeep.complete(status);
                         if (gateway) gateway->complete(status);
-                    });
+                    },
+                    configuration.admin_access, admin_acts(configuration));
 
     auto next_report = std::chrono::steady_clock::now() + report_every;
     while (!stop_requested() && !memory.exceeded()) {

@@ -7,6 +7,7 @@
 #include "cli/composition/gateway_options.h"
 #include "cli/composition/keyed_routes.h"
 #include "cli/composition/topic_routes.h"
+#include "cli/operate/admin_acts.h"
 #include "cli/process/admin_port.h"
 #include "cli/process/worker_slots.h"
 #include "cli/terminal/exit_code.h"
@@ -133,7 +134,8 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
                     [&gateway, &draining](ProcessStatus& status) {
                         status.draining = draining;
                         gateway.complete(status);
-                    });
+                    },
+                    configuration.admin_access, admin_acts(configuration));
     while (!stop_requested()) {
         std::this_thread::sleep_for(look_for_signals_every);
         HangUpNoted::tell();

@@ -104,6 +104,7 @@ class Replay {
         report.finished = !stopped();
         const auto end = [&] {
             if (report.finished) {
+                session_->query(sql::actor_set, {options_.actor});
                 session_->query(sql::replay_finish, {replay_.number});
             }
             report.totals = totals();

@@ -70,6 +70,7 @@ struct ReplayOptions {
     WorkerOptions worker;  // as of a worker; its topics are only this one
     LogIdentity identity;  // of the topic, by the brokers
     bool dedup = true;
+    std::string actor = {};  // for the audit log
     std::function<bool()> stopped;
     // After each batch: what became of the messages of this run, and how many offsets of the ranges
     // it has passed, together with those of earlier runs.

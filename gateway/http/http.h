@@ -18,6 +18,10 @@ struct HttpRequest {
     std::string target;  // path and query, as they were sent
     HttpHeaders headers;
     std::string body;
+    std::string address{};  // the peer's
+    // The subject of the certificate that the peer has shown, if a trusted authority has signed it,
+    // as RFC 2253 writes it; else ''.
+    std::string certificate{};
 };
 
 struct HttpResponse {

@@ -38,6 +38,15 @@ constexpr std::size_t most_fields = 256;
 inline Tcp::socket& socket_of(Tcp::socket& socket) { return socket; }
 inline Tcp::socket& socket_of(TlsStream& stream) { return stream.next_layer(); }
 
+// Without port and scope; '' if the peer has gone.
+inline std::string address_of(const Tcp::socket& socket) {
+    error_code error;
+    const Tcp::endpoint peer = socket.remote_endpoint(error);
+    if (error) return "";
+    const std::string text = peer.address().to_string();
+    return text.substr(0, text.find('%'));
+}
+
 inline std::string text_of(boost::beast::string_view view) { return {view.data(), view.size()}; }
 
 // RFC 9110, 5.6.7.

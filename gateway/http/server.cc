@@ -7,6 +7,7 @@
 
 #include "dedup/base/logging.h"
 #include "gateway/http/log_gate.h"
+#include "gateway/http/peer.h"
 #include "gateway/http/stream_connection.h"
 
 namespace onceward {
@@ -27,6 +28,9 @@ std::optional<asio::ssl::context> tls_of(const ServerOptions& options) {
                         asio::ssl::context::no_tlsv1_1);
     context.use_certificate_chain_file(options.certificate_file);
     context.use_private_key_file(options.key_file, asio::ssl::context::pem);
+    if (!options.client_ca_file.empty()) {
+        ask_for_certificates(context.native_handle(), options.client_ca_file);
+    }
     return context;
 }
 

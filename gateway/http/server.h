@@ -41,6 +41,9 @@ struct ServerOptions {
     // PEM files; both or none.
     std::string certificate_file;
     std::string key_file;
+    // PEM file: asks clients for a certificate of these authorities, and serves those without one
+    // too. '': asks for none.
+    std::string client_ca_file;
     HttpLimits limits;
     bool access_log = false;  // a line for each request
 };

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "gateway/http/open_connection.h"
+#include "gateway/http/peer.h"
 #include "gateway/http/request_head.h"
 
 namespace onceward::serving {
@@ -35,11 +36,15 @@ class StreamConnection final : public OpenConnection,
     }
 
     void start() override {
+        address_ = address_of(socket_of(stream_));
         if constexpr (std::is_same_v<Stream, TlsStream>) {
             limit(handshake_time, Waiting::stranger);
             stream_.async_handshake(asio::ssl::stream_base::server,
                                     [self = this->shared_from_this()](error_code error) {
-                                        if (!error) self->read();
+                                        if (error) return;
+                                        self->certificate_ = 
+                                            verified_subject(self->stream_.native_handle());
+                                        self->read();
                                     });
         } else {
             read();
@@ -269,7 +274,9 @@ class StreamConnection final : public OpenConnection,
         HttpRequest request{.method = text_of(message.method_string()),
                             .target = std::move(target_),
                             .headers = std::move(headers_),
-                            .body = std::move(message.body())};
+                            .body = std::move(message.body()),
+                            .address = address_,
+                            .certificate = certificate_};
         // DANGER: the connection goes along to its own thread. Kept here, it could end in the
         // thread that answers.
         common_.handler(std::move(request), [self = this->shared_from_this(),
@@ -335,6 +342,8 @@ class StreamConnection final : public OpenConnection,
                 error = http::error::bad_chunk_extension;
             }
         };
+    std::string address_;      // the peer's
+    std::string certificate_;  // its subject
     HeadScan scan_;
     std::string target_;
     HttpHeaders headers_;  // of the request's head

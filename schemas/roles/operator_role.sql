@@ -27,7 +27,11 @@ GRANT SELECT ON {schema}.discarded_dead_letters, {schema}.evictions, {schema}.er
 GRANT EXECUTE ON FUNCTION {schema}.discard_dead_letters(bigint[], text),
     {schema}.evict_claims(integer, uuid[], text), {schema}.count_results(integer, bytea),
     {schema}.erase_results(integer, bytea, text), {schema}.evict_leases(integer, uuid[], text),
-    {schema}.free_failed_leases(bigint[]), {schema}.end_replay(bigint) TO {role};
+    {schema}.free_failed_leases(bigint[]), {schema}.end_replay(bigint),
+    {schema}.record_act(text, text, text, text, jsonb) TO {role};
+GRANT SELECT ON {schema}.audit_log TO {role};
+SELECT {schema}.record_act('grant operator',
+    'role ' || $role${role}$role$::regrole, '', 'done', '{}');
 GRANT SELECT, INSERT ON {schema}.skipped_ranges, {schema}.fence_moves TO {role};
 GRANT SELECT, UPDATE ON {schema}.ledger_feeds, {schema}.partition_suspects TO {role};
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.topic_pauses TO {role};

@@ -19,7 +19,10 @@ GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
     {schema}.drop_sealed_log(integer, bigint), {schema}.begin_results(integer),
     {schema}.remove_sent(text, text[], bigint[], uuid[]),
     {schema}.delete_ended_leases(integer, integer), {schema}.finish_replay(bigint),
-    {schema}.end_replay(bigint), {schema}.holders(text), {schema}.clock_skew(interval) TO {role};
+    {schema}.end_replay(bigint), {schema}.holders(text), {schema}.clock_skew(interval),
+    {schema}.record_act(text, text, text, text, jsonb) TO {role};
+SELECT {schema}.record_act('grant worker',
+    'role ' || $role${role}$role$::regrole, '', 'done', '{}');
 -- Generations that were there before this role was.
 DO $$
 DECLARE

@@ -3,6 +3,7 @@
 #include "cli/admin/admin_server.h"
 #include "lab/embedded/private_postgres.h"
 #include "lab/embedded/reserved_port.h"
+#include "tests/integration/gateway/raw_client.h"
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
@@ -26,7 +27,8 @@ class ServeReady : public testing::Test {
                                 "lock_timeout: 1s, dsn: '"
                              << postgres_.dsn() << more_of_dsn_
                              << "'}\nadmin: {listen: '127.0.0.1:" << admin_.number()
-                             << "'}\nhttp:\n  listen: 127.0.0.1:0\n  routes:\n"
+                             << "'" << more_of_admin_
+                             << "}\nhttp:\n  listen: 127.0.0.1:0\n  routes:\n"
                              << routes;
     }
     ChildProcess serve() const {
@@ -58,6 +60,7 @@ class ServeReady : public testing::Test {
         "      sink: {table: orders, columns: {id: {header: '{id}'}}}\n";
     PrivatePostgres postgres_;
     std::string more_of_dsn_;  // libpq takes the last of repeated keywords
+    std::string more_of_admin_;
     ReservedPort admin_;
     std::filesystem::path file_;
 };
@@ -97,6 +100,43 @@ TEST_F(ServeReady, BeginsWithTheSchemaThatItsRoutesNeed) {
     EXPECT_TRUE(ready_says(503, "onceward migrate up"));
     ASSERT_EQ(onceward({"migrate", "up", "-c", file_.string()}).exit_code, 0);
     EXPECT_TRUE(ready_says(200, "ok"));
+    stop(process);
+}
+
+// The whole way: from the file to the log of who acted.
+TEST_F(ServeReady, LetsTheConfiguredCallersActAlone) {
+    more_of_admin_ = ", operate: {tokens: {alice: 0123456789abcdef}}";
+    write(sink);
+    ASSERT_EQ(onceward({"migrate", "up", "-c", file_.string()}).exit_code, 0);
+    ChildProcess process = serve();
+    EXPECT_TRUE(ready_says(200, "ok"));
+    Database database(postgres_.dsn());
+    database.execute(
+        "INSERT INTO onceward.ledgers (name, store, reach, retention) VALUES ('hand', 'table', "
+        "'global', '1 day'); SELECT onceward.rotate_ledger(ledger, 0) FROM onceward.ledgers WHERE "
+        "name = 'hand'");
+    const std::string digest = uuid_of("record_key", "k");
+    database.execute("DO $$ BEGIN EXECUTE format('INSERT INTO onceward.claims_%s_1 (digest, "
+                     "record_offset, partition, source) VALUES (''" +
+                     digest +
+                     "'', 0, 0, 1)', (SELECT ledger FROM onceward.ledgers WHERE name = 'hand')); "
+                     "END $$");
+    const auto forget = [&](const std::string& token) {
+        support::RawClient client(admin_.number());
+        return client
+            .ask("POST", "/api/forget",
+                 "Onceward-Act: 1\r\nContent-Type: application/json\r\n"
+                 "Authorization: Bearer " +
+                     token + "\r\n",
+                 R"({"digest": true, "dry_run": false, "reason": "test", "key": ")" + digest +
+                     R"("})")
+            ->status;
+    };
+    EXPECT_EQ(forget("0123456789abcdee"), 401);
+    EXPECT_EQ(forget("0123456789abcdef"), 200);
+    EXPECT_EQ(database.value("SELECT who || ' ' || act || ' ' || target FROM onceward.audit_log "
+                             "WHERE way = 'admin port'"),
+              "alice forget ledger hand");
     stop(process);
 }
 

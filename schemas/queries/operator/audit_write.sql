@@ -1,0 +1,1 @@
+SELECT {schema}.record_act($1, $2, '', $3, $4::jsonb)
