@@ -39,6 +39,7 @@ void resolve_paths(Configuration& configuration, const std::filesystem::path& fo
     for (RouteConfiguration& route : configuration.http.routes) {
         resolve(route.upstream.ca_file, folder);
     }
+    resolve(configuration.traces.ca_file, folder);
     HttpConfiguration& http = configuration.http;
     resolve(http.server.certificate_file, folder);
     resolve(http.server.key_file, folder);
