@@ -232,7 +232,7 @@ std::vector<RowResult> measure(const Setup& setup, const std::vector<std::string
         {"4", &Bench::debezium},  {"4b", &Bench::spring},      {"5", &Bench::kcat},
         {"6", &Bench::isolation}, {"8", &Bench::replay_storm}, {"10", &Bench::single},
         {"11", &Bench::workers},  {"11b", &Bench::duplicates}, {"15", &Bench::latency},
-        {"16", &Bench::idle},     {"9", &Bench::purge},
+        {"16", &Bench::idle},     {"17", &Bench::traced},      {"9", &Bench::purge},
     };
     for (const auto& [row, function] : others) {
         if (std::ranges::find(rows, row) == rows.end()) continue;
