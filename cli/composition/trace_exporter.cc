@@ -24,7 +24,7 @@ bool may_pass(const HttpAnswer& answer) {
            (answer.status >= 502 && answer.status <= 504);
 }
 
-// Of an answer with status 200: a receiver may take some spans and reject others.
+// A receiver may take some spans, reject others, and answer 200.
 std::size_t rejected_of(const HttpAnswer& answer) {
     const auto body = nlohmann::json::parse(answer.body, nullptr, false);
     if (!body.is_object() || !body.contains("partialSuccess")) return 0;

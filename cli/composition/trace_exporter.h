@@ -23,7 +23,7 @@ struct TraceExporterOptions {
     std::vector<std::pair<std::string, Secret>> headers{};
     Resource resource{};
     TracerOptions tracer{};
-    // Of a request, and of the end. Shorter gives a slow receiver up sooner.
+    // The longest that a request takes, and the end. Shorter gives a slow receiver up sooner.
     std::chrono::milliseconds timeout{5'000};
     std::string ca_file{};  // '': the system's
 };

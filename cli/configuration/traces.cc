@@ -18,7 +18,7 @@ namespace onceward {
 const std::vector<OptionSpec> trace_options = {
     {"traces.endpoint", "<OTEL_EXPORTER_OTLP_ENDPOINT>",
      into([](To& to) { return &to.configuration.traces.endpoint; }),
-     "Where spans are sent, by OTLP over HTTP in JSON: `http://collector:4318`; `/v1/traces` is "
+     "Where spans are sent, by OTLP over HTTP in JSON: `http://localhost:4318`; `/v1/traces` is "
      "added unless there is a path. `off` switches traces off, whatever the variable says. Without "
      "both there are none.",
      "See docs/operations/traces.md for what a span costs."},
@@ -176,7 +176,7 @@ void check_traces(const TracesConfiguration& traces, const Section& at) {
     if (given && !address) {
         at.error("endpoint",
                  "This is not an address to send to (not shown, because it may hold a token). "
-                 "Write `http://host:4318` or `https://host/v1/traces`, or `off`.");
+                 "Write `http://localhost:4318` or `https://example.com/v1/traces`, or `off`.");
     }
     for (const auto& [name, value] : traces.headers) {
         const std::string option = "headers." + name;

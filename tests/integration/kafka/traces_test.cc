@@ -70,7 +70,7 @@ class Receiver {
         server_.stop();
         thread_.join();
     }
-    // Of the real collector, if there is one.
+    // The real collector, if there is one.
     std::string endpoint() const {
         const char* const collector = std::getenv("ONCEWARD_TEST_COLLECTOR");
         if (collector != nullptr) return collector;

@@ -28,23 +28,23 @@ TEST(TracesByTheEnvironment, WithoutAnEndpointTheyAreOff) {
 }
 
 TEST(TracesByTheEnvironment, TheFileCountsAndTheVariablesFillIn) {
-    const Environment all = of({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/"},
+    const Environment all = of({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector.example:4318/"},
                                 {"OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b, x=1,bad"},
                                 {"OTEL_SERVICE_NAME", "payments"},
                                 {"OTEL_RESOURCE_ATTRIBUTES", "a=1,service.name=other,b=2"}});
     const TracesConfiguration by_variables = with_environment({}, all);
-    EXPECT_EQ(by_variables.endpoint, "http://collector:4318/v1/traces");
+    EXPECT_EQ(by_variables.endpoint, "http://collector.example:4318/v1/traces");
     EXPECT_THAT(by_variables.headers,
                 ElementsAre(Pair("api-key", Secret("a b")), Pair("x", Secret("1"))));
     EXPECT_THAT(resource_of(by_variables, "group"), Contains(Pair("service.name", "payments")));
     EXPECT_THAT(resource_of(by_variables, "group"), Contains(Pair("b", "2")));
     TracesConfiguration file;
-    file.endpoint = "https://other:4318";
+    file.endpoint = "https://other.example:4318";
     file.headers = {{"api-key", "mine"}};
     file.service_name = "mine";
     file.resource = {{"a", "3"}};
     const TracesConfiguration both = with_environment(file, all);
-    EXPECT_EQ(both.endpoint, "https://other:4318/v1/traces");
+    EXPECT_EQ(both.endpoint, "https://other.example:4318/v1/traces");
     EXPECT_THAT(both.headers, ElementsAre(Pair("api-key", Secret("mine"))));
     EXPECT_THAT(resource_of(both, "group"), Contains(Pair("service.name", "mine")));
     EXPECT_THAT(resource_of(both, "group"), Contains(Pair("a", "3")));
@@ -55,27 +55,28 @@ TEST(TracesByTheEnvironment, TheFileCountsAndTheVariablesFillIn) {
 
 TEST(TracesByTheEnvironment, AnAddressWithAPathIsUsedAsItIs) {
     TracesConfiguration file;
-    file.endpoint = "https://host/otlp/v1/traces";
+    file.endpoint = "https://host.example/otlp/v1/traces";
     EXPECT_EQ(with_environment(file, of({})).endpoint, file.endpoint);
-    EXPECT_EQ(with_environment({}, of({{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://h/x"},
-                                       {"OTEL_EXPORTER_OTLP_ENDPOINT", "http://other"}}))
+    EXPECT_EQ(with_environment({}, of({{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://h.example/x"},
+                                       {"OTEL_EXPORTER_OTLP_ENDPOINT", "http://other.example"}}))
                   .endpoint,
-              "http://h/x");
+              "http://h.example/x");
 }
 
 TEST(TracesByTheEnvironment, OffAndADisabledSdkSwitchThemOff) {
     TracesConfiguration off;
     off.endpoint = "off";
-    EXPECT_EQ(with_environment(off, of({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h"}})).endpoint,
+    EXPECT_EQ(with_environment(off, of({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h.example"}}))
+                  .endpoint,
               "");
     TracesConfiguration on;
-    on.endpoint = "http://h";
+    on.endpoint = "http://h.example";
     EXPECT_EQ(with_environment(on, of({{"OTEL_SDK_DISABLED", "true"}})).endpoint, "");
 }
 
 TEST(TracesByTheEnvironment, WhatCannotBeUsedIsSaidAndStopsNothing) {
     const TracesConfiguration grpc =
-        with_environment({}, of({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:4317"},
+        with_environment({}, of({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h.example:4317"},
                                  {"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}}));
     EXPECT_EQ(grpc.endpoint, "");
     EXPECT_THAT(grpc.problem, HasSubstr("grpc"));
@@ -96,11 +97,12 @@ LoadResult load(const std::string& traces) {
 
 TEST(TraceOptions, AreRead) {
     const LoadResult result = load(
-        "{endpoint: 'https://h:4318', headers: {api-key: x}, sampling: 0.5, service_name: s,"
+        "{endpoint: 'https://h.example:4318',"
+        " headers: {api-key: x}, sampling: 0.5, service_name: s,"
         " resource: {deployment.environment.name: test}, queue: 10, timeout: 1s, ca_file: ca.pem}");
     ASSERT_TRUE(result.usable());
     const TracesConfiguration& traces = result.configuration.traces;
-    EXPECT_EQ(traces.endpoint, "https://h:4318");
+    EXPECT_EQ(traces.endpoint, "https://h.example:4318");
     EXPECT_THAT(traces.headers, ElementsAre(Pair("api-key", Secret("x"))));
     EXPECT_EQ(traces.sampling, 0.5);
     EXPECT_EQ(traces.service_name, "s");
@@ -124,7 +126,7 @@ TEST(TraceOptions, WhatCannotBeMeantIsRefused) {
         EXPECT_THAT(result.findings.at(0).message, HasSubstr(says)) << text;
     }
     EXPECT_TRUE(load("{endpoint: 'off'}").usable());
-    const LoadResult in_clear = load("{endpoint: 'http://h:4318', headers: {a: b}}");
+    const LoadResult in_clear = load("{endpoint: 'http://h.example:4318', headers: {a: b}}");
     EXPECT_TRUE(in_clear.usable());
     ASSERT_EQ(in_clear.findings.size(), 1U);
     EXPECT_THAT(in_clear.findings[0].message, HasSubstr("in clear"));
