@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox bench-inbox-rotation \
-	profile asan tsan format fuzz docs test-inbox linearizable race late
+	profile asan tsan format fuzz docs test-inbox linearizable race late traces-test
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -142,6 +142,13 @@ bench-inbox-rotation: ## What claims by SQL wait while generations are sealed an
 	@scripts/configure release
 	@cmake --build --preset release --target onceward
 	@scripts/bench-inbox-rotation
+
+traces-test: ## Traces with a real OpenTelemetry Collector in between (Go, 600 MB of modules)
+	@scripts/setup test
+	@scripts/setup inbox
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target onceward integration_traces
+	@tests/traces/run $(ARGUMENTS)
 
 profile: ## A flame graph of a worker under load: build/profile/flamegraph.html
 	@scripts/setup profile

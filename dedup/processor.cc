@@ -35,14 +35,17 @@ Processor::Processor(BatchContext context, RejectPolicy policy, Parts parts, Com
       committed_(std::move(committed)),
       rejections_(policy),
       hot_keys_(policy.hot_key),
+      trace_(parts.tracer, context_.consumer_group, context_.topic),
       retries_(policy.retries, policy.retry_backoff) {}
 
 void Processor::start(Batch batch) {
     expects(idle(), "a batch is started after the one before it has ended");
+    trace_.end();
     batch_ = std::move(batch);
     finished_.release();
     failing_slices_ = 0;
     if (batch_.empty()) return;
+    trace_.begin(batch_);
     pending_.push_back(whole(batch_));
     if (policy_.retries > 0) set_apart_waiting();
     cut_to_size();
@@ -69,6 +72,7 @@ void Processor::set_apart_waiting() {
 
 void Processor::abandon() {
     pending_.clear();
+    trace_.end();
     batch_ = {};
 }
 
@@ -103,12 +107,14 @@ std::set<Partition> Processor::run(Connection& connection) {
                 case Attempt::searched: searched = true; break;
             }
         } catch (const PostgresError& error) {
+            trace_.failed(error.sqlstate());
             failed(error, connection);
         } catch (const ResultMismatch&) {
             if (!begin_search()) throw;
         }
         if (searched) refuse(connection);
     }
+    trace_.end();
     batch_ = {};
     return all_missed;
 }
@@ -121,7 +127,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     const auto begun = std::chrono::steady_clock::now();
     if (parts_.claims != nullptr) parts_.claims->catch_up(connection);
     if (parts_.answers != nullptr) parts_.answers->begin();
-    reached(parts_.observer, Step::before_begin);
+    reached(Step::before_begin);
     const Ending ending(parts_.claims);
     OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
     std::optional<DistinctClaims> folded;
@@ -133,27 +139,27 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     // DANGER: if a partition's fence is another worker's, or has another offset, the whole
     // transaction must be rolled back.
     if (!missed.empty()) return Attempt::missed;
-    reached(parts_.observer, Step::after_fence);
+    reached(Step::after_fence);
 
     SliceOutcomes sorted = sort_out(transaction, slice, folded ? &*folded : nullptr);
     if (sorted.again) return Attempt::again;
     if (halts_later(slice)) return Attempt::cut;
     check_cap(slice, sorted);
-    reached(parts_.observer, Step::after_claims);
+    reached(Step::after_claims);
 
     if (searching_) {
         search(transaction, sorted);
         return Attempt::searched;
     }
     write(transaction, sorted);
-    reached(parts_.observer, Step::after_sink);
+    reached(Step::after_sink);
 
     if (!advance(transaction, sorted)) {
         for (const FenceMove& move : sorted.moves) missed.insert(move.span.partition);
         return Attempt::missed;
     }
     if (settle(transaction) == Settlement::again) return Attempt::again;
-    reached(parts_.observer, Step::before_commit);
+    reached(Step::before_commit);
     origin_ = Origin::sink;  // A deferred trigger of the user's table may still speak.
     if (mutant("offset_before_commit")) committed_(sorted.moves);
     commit(transaction, slice, [&] {
@@ -172,7 +178,8 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     took(slice.messages.size(), std::chrono::steady_clock::now() - begun,
          connection.options().statement_timeout);
     tell(sorted);
-    reached(parts_.observer, Step::after_commit);
+    reached(Step::after_commit);
+    if (trace_.has_messages()) trace_ends(slice, sorted);
     for (const FenceMove& move : sorted.moves) {
         retries_.passed(move.span.partition, move.span.end);
     }
@@ -196,6 +203,24 @@ Settlement Processor::settle(Transaction& transaction) {
         return Settlement::again;
     }
     return parts_.answers != nullptr ? parts_.answers->settle(transaction) : Settlement::settled;
+}
+
+// All are in the slice's order, so that one pass finds each message's outcome.
+void Processor::trace_ends(const Slice& slice, const SliceOutcomes& sorted) {
+    auto fresh = sorted.fresh.begin();
+    auto conflict = sorted.conflicts.begin();
+    for (const Message* message : slice.messages) {
+        const bool applied = fresh != sorted.fresh.end() && *fresh == message;
+        if (applied) ++fresh;
+        const bool conflicts = conflict != sorted.conflicts.end() && *conflict == message;
+        if (conflicts) ++conflict;
+        if (message->trace == nullptr) continue;
+        trace_.ended(*message, applied              ? "applied"
+                               : conflicts          ? "conflict"
+                               : message->rejection ? "dead_lettered"
+                               : message->skipped   ? "skipped"
+                                                    : "duplicate");
+    }
 }
 
 void Processor::tell(const SliceOutcomes& sorted) {

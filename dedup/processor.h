@@ -23,6 +23,7 @@
 #include "dedup/policy/topic_policy.h"
 #include "dedup/results/result_replay.h"
 #include "dedup/sink/sink.h"
+#include "dedup/trace/batch_trace.h"
 
 namespace onceward {
 
@@ -43,6 +44,7 @@ class Processor final : public BatchProcessor {
         std::function<void(Message&, std::pmr::memory_resource&)> finish = {};
         // Where the topic stores results; else nothing of it costs anything.
         ResultReplay* answers = nullptr;
+        Tracer* tracer = nullptr;  // null: traces are off
     };
     // Called after each COMMIT whose answer came, with what it moved.
     using Committed = std::function<void(std::span<const FenceMove>)>;
@@ -70,6 +72,11 @@ class Processor final : public BatchProcessor {
     bool advance(Transaction& transaction, const SliceOutcomes& sorted);
     Settlement settle(Transaction& transaction);
     void find_places(Transaction& transaction, SliceOutcomes& sorted);
+    void reached(Step step) {
+        onceward::reached(parts_.observer, step);
+        trace_.reached(step);
+    }
+    void trace_ends(const Slice& slice, const SliceOutcomes& sorted);
     void tell(const SliceOutcomes& sorted);
     void tell_of_rejected(const SliceOutcomes& sorted);
     Slice take_front();
@@ -93,6 +100,7 @@ class Processor final : public BatchProcessor {
     Committed committed_;
     RejectionWindow rejections_;
     HotKeys hot_keys_;
+    BatchTrace trace_;
     MessageRetries retries_;
     std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became
     Batch batch_;                                   // owns what pending_ points to

@@ -98,12 +98,41 @@ void FrontDoor::handle(HttpRequest request, Answer answer) {
     }
     visit->route = routes_[match.route].get();
     visit->parameters = std::move(match.parameters);
+    if (parts_.tracer != nullptr) begin_trace(*visit);
     visit->under_way = traffic_.begin(visit->route->traffic);
     if (!visit->under_way) return refuse_as_full(*visit);
     guarded(*visit, [&] {
         // DANGER: before anything of the body is parsed.
         if (check_signature(*visit)) check_token(visit, Tries::first);
     });
+}
+
+// A request whose trace is recorded carries the context of its span from here on, as if its client
+// had sent that: records, rows and calls continue it.
+void FrontDoor::begin_trace(Visit& visit) const {
+    HttpHeaders& headers = visit.request.headers;
+    const auto came = only_value(headers, traceparent_header);
+    const auto parent = came ? parse_traceparent(*came) : std::nullopt;
+    const auto root = parent ? std::nullopt : parts_.tracer->root();
+    if (parent ? !parent->sampled : !root) return;
+    const std::string method = visit.request.method;
+    const RoutePattern pattern = visit.route->pattern();
+    TraceSpan span{.name = method + " " + pattern.path, .kind = SpanKind::server};
+    span.context = parent ? child_of(*parent) : *root;
+    if (parent) {
+        span.parent = parent->span;
+        const auto state = only_value(headers, tracestate_header);
+        if (state && valid_tracestate(*state)) span.tracestate = *state;
+    }
+    span.add("http.request.method", method);
+    span.add("http.route", pattern.path);
+    std::erase_if(headers, [&](const auto& header) {
+        return same_header(header.first, traceparent_header) ||
+               (!parent && same_header(header.first, tracestate_header));
+    });
+    headers.emplace_back(traceparent_header, to_traceparent(span.context));
+    visit.tracer = parts_.tracer;
+    visit.span = std::move(span);
 }
 
 // At once: one slow target must not take the connections of all routes.

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "dedup/trace/tracer.h"
 #include "gateway/checks/key_set_cache.h"
 #include "gateway/requests/keyed_request.h"
 #include "gateway/requests/route_options.h"
@@ -26,6 +27,7 @@ class FrontDoor {
         RequestTarget* keyed = nullptr;  // of the routes to sinks and to upstreams
         KeySetCache* keys = nullptr;
         FieldsDigest fields = {};  // of routes with fingerprint_fields
+        Tracer* tracer = nullptr;
     };
     // REQUIRES: the options were checked (cli/configuration/).
     FrontDoor(GatewayOptions options, Parts parts);
@@ -43,6 +45,7 @@ class FrontDoor {
     using VisitPointer = std::shared_ptr<Visit>;
     enum class Tries : std::uint8_t { first, after_refresh };
 
+    void begin_trace(Visit& visit) const;
     static void refuse_as_full(Visit& visit);
     bool check_signature(Visit& visit) const;
     void check_token(const VisitPointer& visit, Tries tries);

@@ -28,6 +28,46 @@ HttpResponse response_to(KeyedOutcome outcome, const RouteOptions& options) {
                       .known = options.window});
 }
 
+std::string_view to_text(EventFate fate) {
+    switch (fate) {
+        case EventFate::taken: return "taken";
+        case EventFate::too_large: return "too_large";
+        case EventFate::unknown: return "unknown";
+    }
+    return "";
+}
+
+// The span of a record that continues a request's trace.
+TraceSpan begin_sending(const TraceContext& request, const std::string& topic) {
+    TraceSpan span = begin_span("send " + topic, SpanKind::producer, request);
+    span.add("messaging.system", "kafka");
+    span.add("messaging.operation.type", "send");
+    span.add("messaging.operation.name", "send");
+    span.add("messaging.destination.name", topic);
+    return span;
+}
+
+// The record's headers say what it continues, whatever the route forwards. Returns its span if the
+// trace is recorded.
+std::shared_ptr<TraceSpan> continue_trace(const HttpHeaders& request, const std::string& topic,
+                                          HttpHeaders& record) {
+    const auto came = only_value(request, traceparent_header);
+    std::optional<TraceContext> context = came ? parse_traceparent(*came) : std::nullopt;
+    if (!context) return nullptr;
+    std::shared_ptr<TraceSpan> span;
+    if (context->sampled) {
+        span = std::make_shared<TraceSpan>(begin_sending(*context, topic));
+        context = span->context;
+    }
+    std::erase_if(record, [](const auto& header) {
+        return header.first == traceparent_header || header.first == tracestate_header;
+    });
+    record.emplace_back(traceparent_header, to_traceparent(*context));
+    const auto state = only_value(request, tracestate_header);
+    if (state && valid_tracestate(*state)) record.emplace_back(tracestate_header, *state);
+    return span;
+}
+
 }  // namespace
 
 ProblemKind problem_of(KeyFault fault) {
@@ -51,8 +91,16 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
             record.headers.emplace_back(lower_case(name), std::string(value));
         }
     }
+    std::shared_ptr<TraceSpan> sending;
+    if (parts_.tracer != nullptr) {
+        sending = continue_trace(visit->request.headers, target.topic, record.headers);
+    }
     record.payload = std::move(visit->request.body);
-    parts_.topics->produce(std::move(record), [visit](EventFate fate) {
+    const auto answer = [visit, sending, tracer = parts_.tracer](EventFate fate) {
+        if (sending) {
+            if (fate != EventFate::taken) sending->fail(std::string(to_text(fate)));
+            tracer->end(std::move(*sending));
+        }
         if (fate == EventFate::taken) {
             return visit->respond({.status = 202, .headers = {}, .body = {}});
         }
@@ -64,7 +112,8 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
                        .detail = "Whether the event was stored is not known; send it again with "
                                  "the same key.",
                        .retry_after = std::chrono::seconds(5)});
-    });
+    };
+    parts_.topics->produce(std::move(record), answer);
 }
 
 std::variant<KeyedRequest, Problem> FrontDoor::keyed(const Visit& visit, const std::string& key,

@@ -45,6 +45,8 @@ struct FrontDoor::Visit {
     std::map<std::string, std::string> claims;
     std::string tenant;
     std::optional<RequestKey> key;
+    Tracer* tracer = nullptr;
+    std::optional<TraceSpan> span;  // if its trace is recorded
 
     const RouteOptions& options() const { return route->options; }
     void refuse(const Problem& problem) { respond(to_response(problem)); }
@@ -60,6 +62,7 @@ struct FrontDoor::Visit {
         under_way = false;
         traffic->count(place, response, took);
         if (access_log) write_access(response, took);
+        if (span) end_trace(response);
         answer(std::move(response));
     }
     // A token or a signature that is not accepted. `reason`: nothing of the client's own.
@@ -70,6 +73,14 @@ struct FrontDoor::Visit {
                                               {"kept_back", *kept_back}});
         }
         refuse(problem);
+    }
+    void end_trace(const HttpResponse& response) {
+        span->add("http.response.status_code", std::int64_t{response.status});
+        span->add("onceward.replayed", response.replayed);
+        // What a client did wrong is no error of its server.
+        if (response.status >= 500) span->fail(std::to_string(response.status));
+        tracer->end(std::move(*span));
+        span.reset();
     }
     // Neither the target nor a header, which may hold secrets.
     void write_access(const HttpResponse& response,

@@ -311,6 +311,17 @@ void add_durable(Families& families, const std::string& group, const DurableTota
                             seconds(durable.read_at.time_since_epoch()));
 }
 
+void add_traces(const Metrics& of, const TraceCounts& counts) {
+    of.counters("onceward_trace_spans_total",
+                "Spans that were recorded: exported, dropped because the queue was full, or failed "
+                "because the receiver did not take them.",
+                "result",
+                {{"exported", counts.exported},
+                 {"dropped", counts.dropped},
+                 {"failed", counts.failed}});
+    of.gauge("onceward_trace_spans_waiting", "Spans that wait to be exported.", counts.waiting);
+}
+
 // Every reason is there from the start, so that 0 differs from unknown.
 void add_halted(Families& families, const std::string& topic,
                 const std::vector<HaltedPartition>& all) {
@@ -376,6 +387,7 @@ std::string metrics_text(const ProcessStatus& process) {
                        {{"route", route}});
         }
     }
+    if (process.traces) add_traces(of, *process.traces);
     if (process.durable) add_durable(families, process.group, *process.durable);
     of.gauge("process_start_time_seconds", "Start of the process, since 1970-01-01 UTC.",
              seconds(process.started.time_since_epoch()));

@@ -12,6 +12,7 @@
 #include "consumer/worker.h"
 #include "dedup/retention/ledger_view.h"
 #include "dedup/retention/retention.h"
+#include "dedup/trace/tracer.h"
 #include "gateway/http/server.h"
 #include "gateway/requests/route_traffic.h"
 
@@ -73,6 +74,7 @@ struct ProcessStatus {
     std::optional<FrontDoorState> front_door;            // nullopt if no route keeps keys
     std::optional<ServerCounts> server;                  // of the front door
     std::map<std::string, std::int64_t> upstream_calls;  // under way, by the route
+    std::optional<TraceCounts> traces;                   // nullopt if they are off
 };
 
 }  // namespace onceward

@@ -15,22 +15,27 @@ namespace {
 // end.
 constexpr std::size_t calls_in_a_row = 8;
 
+OutboxOptions with_traces(OutboxOptions options, const Tracer* tracer) {
+    options.traces = tracer != nullptr;
+    return options;
+}
+
 }  // namespace
 
-std::unique_ptr<Sink> make_sink(const SinkOptions& options) {
+std::unique_ptr<Sink> make_sink(const SinkOptions& options, Tracer* tracer) {
     if (const auto* table = std::get_if<TableSinkOptions>(&options)) {
         return std::make_unique<TableSink>(*table);
     }
     if (const auto* outbox = std::get_if<OutboxOptions>(&options)) {
-        return std::make_unique<OutboxSink>(*outbox);
+        return std::make_unique<OutboxSink>(with_traces(*outbox, tracer));
     }
     if (const auto* function = std::get_if<FunctionSinkOptions>(&options)) {
         return std::make_unique<FunctionSink>(*function);
     }
-    return std::make_unique<WebhookSink>(std::get<WebhookOptions>(options));
+    return std::make_unique<WebhookSink>(std::get<WebhookOptions>(options), tracer);
 }
 
-std::unique_ptr<Sink> make_sink(const TopicConfiguration& topic) {
+std::unique_ptr<Sink> make_sink(const TopicConfiguration& topic, Tracer* tracer) {
     SinkOptions options = topic.sink;
     if (auto* table = std::get_if<TableSinkOptions>(&options)) {
         // So that a missing DELETE privilege shows at the start and not at the first tombstone.
@@ -40,15 +45,17 @@ std::unique_ptr<Sink> make_sink(const TopicConfiguration& topic) {
     if (auto* function = std::get_if<FunctionSinkOptions>(&options)) {
         function->answers = topic.stores_results;
     }
-    std::unique_ptr<Sink> sink = make_sink(options);
+    std::unique_ptr<Sink> sink = make_sink(options, tracer);
     if (!topic.also_publish) return sink;
-    return std::make_unique<AlsoPublishSink>(std::move(sink), *topic.also_publish);
+    return std::make_unique<AlsoPublishSink>(std::move(sink),
+                                             with_traces(*topic.also_publish, tracer));
 }
 
 std::unique_ptr<Sink> make_dead_letter_sink() { return std::make_unique<DeadLetterSink>(); }
 
-WorkerOptions make_worker_options(const Configuration& configuration, int number) {
+WorkerOptions make_worker_options(const Configuration& configuration, int number, Tracer* tracer) {
     WorkerOptions options;
+    options.tracer = tracer;
     options.number = number;
     options.kafka = configuration.kafka;
     options.postgres = configuration.postgres;
@@ -72,7 +79,7 @@ WorkerOptions make_worker_options(const Configuration& configuration, int number
             topic.batch_messages = webhook->concurrency * calls_in_a_row;
             topic.effect_retries = webhook->retries;
         }
-        topic.sink = [from] { return make_sink(from); };
+        topic.sink = [from, tracer] { return make_sink(from, tracer); };
         options.topics.push_back(std::move(topic));
     }
     return options;

@@ -13,13 +13,15 @@
 
 namespace onceward {
 
-std::unique_ptr<Sink> make_sink(const SinkOptions& options);
+// `tracer`: null if traces are off; outlives the sink.
+std::unique_ptr<Sink> make_sink(const SinkOptions& options, Tracer* tracer = nullptr);
 // Together with what the topic publishes besides.
-std::unique_ptr<Sink> make_sink(const TopicConfiguration& topic);
+std::unique_ptr<Sink> make_sink(const TopicConfiguration& topic, Tracer* tracer = nullptr);
 std::unique_ptr<Sink> make_dead_letter_sink();
 
 // The options of worker `number` of the process, 0 being the first one.
-WorkerOptions make_worker_options(const Configuration& configuration, int number);
+WorkerOptions make_worker_options(const Configuration& configuration, int number,
+                                  Tracer* tracer = nullptr);
 
 // The options of the job that rotates these ledgers and drops what has expired in them.
 RetentionOptions make_retention_options(const ConnectionOptions& connection,

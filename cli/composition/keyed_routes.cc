@@ -2,14 +2,16 @@
 
 #include "cli/composition/composition.h"
 #include "consumer/intake/message_builder.h"
+#include "sinks/webhook/rules.h"
 
 namespace onceward {
 namespace {
 
 // The worker's own way from a record to a message, but for the key, which the front door has.
-SinkIntake intake_of(const TopicConfiguration& message, const MessageBuilderOptions& options) {
+SinkIntake intake_of(const TopicConfiguration& message, const MessageBuilderOptions& options,
+                     Tracer* tracer) {
     SinkIntake made;
-    made.sink = make_sink(message);
+    made.sink = make_sink(message, tracer);
     const auto intake = std::make_shared<MessageBuilder>(options, *made.sink);
     made.take = [intake](Record record, const MessageKey& key, Chunk& chunk) {
         intake->take(std::move(record), key, chunk);
@@ -45,12 +47,11 @@ KeyedRouteOptions options_of(const Configuration& configuration, std::size_t pla
 }  // namespace
 
 KeyedRoutes::KeyedRoutes(const Configuration& configuration, ServerUpkeep& upkeep,
-                         StepObserver* observer) {
+                         StepObserver* observer, Tracer* tracer) {
     for (const auto& [place, message] : configuration.route_sinks) {
         SinkBatcherOptions options{options_of(configuration, place, message, upkeep, observer)};
-        options.intake = [message = message, intake = intake_options(configuration, message)] {
-            return intake_of(message, intake);
-        };
+        options.intake = [message = message, intake = intake_options(configuration, message),
+                          tracer] { return intake_of(message, intake, tracer); };
         options.cache_bytes = message.answers.cache_bytes;
         options.log_windows = upkeep.log_windows();
         options.timed_out = [count = &timed_out_[message.name]] { ++*count; };
@@ -68,6 +69,10 @@ KeyedRoutes::KeyedRoutes(const Configuration& configuration, ServerUpkeep& upkee
         const RouteConfiguration& route = configuration.http.routes[place];
         options.key_header = route.options.key.header;
         options.upstream = route.upstream;
+        options.tracer = tracer;
+        if (const auto address = call_address(route.upstream.url.reveal())) {
+            options.host = address->host;
+        }
         options.client = [upstream = route.upstream, bytes = message.answers.limits.max_bytes] {
             return make_upstream_client(upstream, bytes);
         };

@@ -25,8 +25,9 @@ UpstreamClient make_upstream_client(const UpstreamTarget& upstream, std::size_t 
 
 class KeyedRoutes final : public RequestTarget {
   public:
-    // The observer may be null; both it and `upkeep` outlive this.
-    KeyedRoutes(const Configuration& configuration, ServerUpkeep& upkeep, StepObserver* observer);
+    // The observer may be null, and the tracer if traces are off; they and `upkeep` outlive this.
+    KeyedRoutes(const Configuration& configuration, ServerUpkeep& upkeep, StepObserver* observer,
+                Tracer* tracer);
     void submit(std::vector<KeyedRequest> requests, Then then) override;
     void look(std::size_t route, const Digest& key,
               std::function<void(StatusOutcome)> then) override;

@@ -6,25 +6,27 @@
 namespace onceward {
 
 ServerUpkeep::ServerUpkeep(const Configuration& whole, const Configuration& part,
-                           std::optional<RelayOptions> relay, StepObserver* observer)
+                           std::optional<RelayOptions> relay, StepObserver* observer,
+                           Tracer* tracer)
     : database_(part.database),
       guard_({.connection = part.postgres}),
       retention_(make_retention_options(part.postgres, ledgers_on(whole, part.database))),
       retention_thread_([this](const std::stop_token& stop) { retention_.run(stop); }) {
     if (!relay) return;
     relay->observer = observer;
+    relay->tracer = tracer;
     relay_.emplace(std::move(*relay));
     relay_thread_ = std::jthread([this](const std::stop_token& stop) { relay_->run(stop); });
 }
 
 std::unique_ptr<ServerUpkeep> ServerUpkeep::of_routes(const Configuration& configuration,
-                                                      StepObserver* observer) {
+                                                      StepObserver* observer, Tracer* tracer) {
     Configuration routes = configuration;
     routes.topics.clear();
     if (used_databases(routes).empty()) return nullptr;
     // Only if a route publishes; then it sends the rows of topics too, within their limits.
     auto relay = make_relay_options(routes) ? make_relay_options(configuration) : std::nullopt;
-    return std::make_unique<ServerUpkeep>(routes, routes, std::move(relay), observer);
+    return std::make_unique<ServerUpkeep>(routes, routes, std::move(relay), observer, tracer);
 }
 
 void ServerUpkeep::complete(ProcessStatus& status) const {

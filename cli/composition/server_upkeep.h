@@ -21,12 +21,12 @@ namespace onceward {
 class ServerUpkeep {
   public:
     // `part`: the configuration of this server, one of used_databases(whole). The observer may be
-    // null.
+    // null, and the tracer.
     ServerUpkeep(const Configuration& whole, const Configuration& part,
-                 std::optional<RelayOptions> relay, StepObserver* observer);
+                 std::optional<RelayOptions> relay, StepObserver* observer, Tracer* tracer);
     // What a process without workers needs for its routes; null if they keep no keys.
     static std::unique_ptr<ServerUpkeep> of_routes(const Configuration& configuration,
-                                                   StepObserver* observer);
+                                                   StepObserver* observer, Tracer* tracer);
     FrozenSessionGuard& guard() { return guard_; }
     // For the sessions with this server.
     const std::shared_ptr<LogWindows>& log_windows() const { return log_windows_; }

@@ -258,6 +258,7 @@ void check_combinations(const Configuration& configuration, Report& report) {
     check_databases(configuration, report);
     check_admin(configuration, report);
     check_admin_access(configuration, report);
+    check_traces(configuration.traces, Section(report, "traces"));
     check_http(configuration, report);
     std::map<std::string, Mark> seen;
     for (const TopicConfiguration& topic : configuration.topics) {

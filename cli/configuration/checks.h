@@ -64,6 +64,7 @@ class Section {
 };
 
 void check_combinations(const Configuration& configuration, Report& report);
+void check_traces(const TracesConfiguration& traces, const Section& at);
 
 // Its parts. `at` is where the thing is in the file: a topic, a route, or what its name says.
 void check_http(const Configuration& configuration, Report& report);

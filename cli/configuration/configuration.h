@@ -119,6 +119,18 @@ inline bool needs_token(const HttpConfiguration& http, const RouteConfiguration&
     return !http.jwks.empty() && !route.options.signature;
 }
 
+struct TracesConfiguration {
+    std::string endpoint;  // '': by the environment; `off`: none
+    std::vector<std::pair<std::string, Secret>> headers;
+    double sampling = 0.01;
+    std::string service_name;  // '': by the environment
+    std::vector<std::pair<std::string, std::string>> resource;
+    std::size_t queue = 8192;
+    std::chrono::milliseconds timeout{5'000};
+    std::string ca_file;  // '': the system's
+    std::string problem;  // why the environment's endpoint is not used
+};
+
 struct Configuration {
     std::string file;   // for messages
     std::string group;  // also kafka.group
@@ -143,6 +155,7 @@ struct Configuration {
     Secret operator_dsn;                           // as in DatabaseConfiguration
     std::vector<TopicConfiguration> topics;        // in the file's order; names are unique
     std::map<std::string, LedgerOptions> ledgers;  // by name; each is used by at least one topic
+    TracesConfiguration traces;
     HttpConfiguration http;                        // no routes: no front door
     // The routes to a sink, by their index: a request is a message, and these are read like a
     // topic's.

@@ -101,6 +101,7 @@ Json value_schema(const OptionSpec& spec) {
             return or_variable({{"enum", spec.bind.choices}});
         case OptionType::texts: return {{"type", "array"}, {"items", any_text()}, {"minItems", 1}};
         case OptionType::properties:
+        case OptionType::attributes:
         case OptionType::headers: return {{"type", "object"}, {"additionalProperties", any_text()}};
         case OptionType::start:
             return {{"anyOf",

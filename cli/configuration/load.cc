@@ -43,6 +43,7 @@ void resolve_paths(Configuration& configuration, const std::filesystem::path& fo
     for (std::string* file : {&admin.certificate_file, &admin.key_file, &admin.client_ca_file}) {
         resolve(*file, folder);
     }
+    resolve(configuration.traces.ca_file, folder);
     HttpConfiguration& http = configuration.http;
     resolve(http.server.certificate_file, folder);
     resolve(http.server.key_file, folder);

@@ -33,6 +33,7 @@ enum class OptionType : std::uint8_t {
     fingerprint,  // none | payload or what else is the choice | {fields: [...]}
     minted,       // none | uuid7 | ce_time | {header: ...} | {field: ...}
     headers,      // HTTP's, name to value; values are never printed
+    attributes,   // name to value
 };
 
 using PropertyMap = std::map<std::string, Secret>;  // librdkafka's properties, or headers

@@ -28,6 +28,9 @@ constexpr OptionType type_of(const std::vector<std::string>*) { return OptionTyp
 constexpr OptionType type_of(const std::vector<int>*) { return OptionType::texts; }
 constexpr OptionType type_of(const PropertyMap*) { return OptionType::properties; }
 constexpr OptionType type_of(const HeaderList*) { return OptionType::headers; }
+constexpr OptionType type_of(const std::vector<std::pair<std::string, std::string>>*) {
+    return OptionType::attributes;
+}
 constexpr OptionType type_of(const StartPosition*) { return OptionType::start; }
 constexpr OptionType type_of(const std::vector<KeySource>*) { return OptionType::key_sources; }
 constexpr OptionType type_of(const FieldSource*) { return OptionType::source; }
@@ -80,6 +83,13 @@ inline void store(Secret& member, const OptionValue& value) {
 inline void store(HeaderList& member, const OptionValue& value) {
     const auto& headers = std::get<PropertyMap>(value);
     member.assign(headers.begin(), headers.end());
+}
+inline void store(std::vector<std::pair<std::string, std::string>>& member,
+                  const OptionValue& value) {
+    member.clear();
+    for (const auto& [name, text] : std::get<PropertyMap>(value)) {
+        member.emplace_back(name, text.reveal());
+    }
 }
 // Statuses; a text that is none becomes a number that the checks refuse.
 inline void store(std::vector<int>& member, const OptionValue& value) {

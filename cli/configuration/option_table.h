@@ -14,6 +14,7 @@ const std::vector<OptionSpec>& option_table();
 // The table's parts; option_table() joins them.
 extern const std::vector<OptionSpec> process_options;
 extern const std::vector<OptionSpec> admin_options;
+extern const std::vector<OptionSpec> trace_options;
 extern const std::vector<OptionSpec> topic_options;
 extern const std::vector<OptionSpec> key_and_ledger_options;
 extern const std::vector<OptionSpec> sink_options;

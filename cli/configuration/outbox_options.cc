@@ -30,7 +30,8 @@ const std::vector<OptionSpec> entries = {
      "unless it is `required: true`."},
     {"topics[].sink.outbox.headers", "", into([](To& to) { return &(to.*outbox).headers; }),
      "The record's headers in addition to its id, such as `traceparent: {header: traceparent}`. "
-     "The message's own headers are not copied unless named here."},
+     "The message's own headers are not copied unless named here. With `traces` the outbox writes "
+     "`traceparent` and `tracestate` itself."},
     {"topics[].sink.outbox.record_max", "1MB",
      into_size([](To& to) { return &(to.*outbox).record_max; }, {1024, 900'000'000}),
      "A message whose record has more bytes of key, payload and headers is rejected. Not above "

@@ -70,6 +70,7 @@ std::string type_text(const OptionSpec& spec) {
         case OptionType::hours: return "`HH:MM-HH:MM`";
         case OptionType::texts: return "list of texts";
         case OptionType::properties: return "mapping";
+        case OptionType::attributes: return "mapping from name to text";
         case OptionType::headers: return "mapping from name to value, secret";
         case OptionType::start: return "`committed`, `earliest`, `latest` or a time";
         case OptionType::key_sources: return "list of key sources";

@@ -116,6 +116,16 @@ std::optional<OptionValue> read_properties(const Written& at) {
     return properties;
 }
 
+std::optional<OptionValue> read_texts_by_name(const Written& at, const std::string& what) {
+    PropertyMap texts;
+    for (std::size_t index = 0; index < at.node.items.size(); ++index) {
+        const Written entry = at.entry(index);
+        if (!entry.scalar(what)) continue;
+        texts[at.node.keys[index].name] = entry.node.text;
+    }
+    return texts;
+}
+
 std::optional<OptionValue> read_headers(const Written& at) {
     if (at.node.kind != Node::Kind::mapping) {
         // Not shown: it may be meant for a secret.
@@ -123,13 +133,14 @@ std::optional<OptionValue> read_headers(const Written& at) {
             "This is not a mapping from names to values. Write one, such as `Authorization: Bearer "
             "${TOKEN}`.");
     }
-    PropertyMap headers;
-    for (std::size_t index = 0; index < at.node.items.size(); ++index) {
-        const Written entry = at.entry(index);
-        if (!entry.scalar("a value")) continue;
-        headers[at.node.keys[index].name] = entry.node.text;
+    return read_texts_by_name(at, "a value");
+}
+
+std::optional<OptionValue> read_attributes(const Written& at) {
+    if (at.node.kind != Node::Kind::mapping) {
+        return at.refuse(" is not a mapping. Write one, such as `service.namespace: shop`.");
     }
-    return headers;
+    return read_texts_by_name(at, "the attribute's value");
 }
 
 std::optional<OptionValue> read_text(const Written& at) {
@@ -215,6 +226,7 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Written& at)
         case OptionType::texts: return read_texts(at);
         case OptionType::properties: return read_properties(at);
         case OptionType::headers: return read_headers(at);
+        case OptionType::attributes: return read_attributes(at);
         case OptionType::start: return read_start(at);
         case OptionType::key_sources: return read_key_sources(at);
         case OptionType::source: return read_source(at);

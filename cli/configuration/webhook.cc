@@ -53,8 +53,9 @@ const std::vector<OptionSpec> webhook_options = {
      "The header `Content-Type` of each call."},
     {"topics[].sink.webhook.headers", "", into([](To& to) { return &to.webhook.headers; }),
      "Further headers of each call, such as `Authorization: Bearer ${TOKEN}`. The record's own "
-     "`traceparent` and `tracestate` are passed through without being named here; a record without "
-     "one has a `traceparent` made of its downstream key."},
+     "`traceparent` and `tracestate` are passed through without being named here, and with "
+     "`traces` the span of the call takes the parent's place; a record without one has a "
+     "`traceparent` made of its downstream key."},
     {"topics[].sink.webhook.allow_private", "",
      into([](To& to) { return &to.webhook.allow_private; }),
      "Networks that may be called though they are not public, such as `[10.1.0.0/16, \"::1\"]`. "

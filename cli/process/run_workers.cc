@@ -5,6 +5,7 @@
 
 #include "cli/composition/composition.h"
 #include "cli/composition/server_upkeep.h"
+#include "cli/composition/trace_exporter.h"
 #include "cli/configuration/databases.h"
 #include "cli/operate/admin_acts.h"
 #include "cli/process/admin_port.h"
@@ -64,14 +65,16 @@ void check_schema(const Configuration& configuration) try {
 
 // A PostgreSQL server that topics or routes use.
 struct Server {
-    Server(const Configuration& whole, const Configuration& part, StepObserver* observer)
-        : configuration(part), upkeep(whole, part, make_relay_options(part), observer) {}
+    Server(const Configuration& whole, const Configuration& part, StepObserver* observer,
+           Tracer* tracer)
+        : configuration(part), upkeep(whole, part, make_relay_options(part), observer, tracer) {}
     const Configuration configuration;
     ServerUpkeep upkeep;
 };
 
-std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* observer) {
-    WorkerOptions options = make_worker_options(server.configuration, number);
+std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* observer,
+                                    Tracer* tracer) {
+    WorkerOptions options = make_worker_options(server.configuration, number, tracer);
     options.log_windows = server.upkeep.log_windows();
     options.observer = observer;
     options.guard = &server.upkeep.guard();
@@ -159,6 +162,9 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     const std::vector<Configuration> parts = used_databases(configuration);
     for (const Configuration& part : parts) check_schema(part);
     std::jthread deadline;  // it outlives what it waits for
+    // Before what records spans, so that it sends the last of them.
+    const std::unique_ptr<TraceExporter> traces = make_trace_exporter(configuration);
+    Tracer* const tracer = tracer_of(traces);
     std::vector<std::unique_ptr<Server>> servers;
     ServerUpkeep* of_routes = nullptr;
     std::vector<ConnectionOptions> connections;
@@ -168,7 +174,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     std::vector<std::string> of_workers;
     for (const Configuration& part : parts) {
         Server& server =
-            *servers.emplace_back(std::make_unique<Server>(configuration, part, observer));
+            *servers.emplace_back(std::make_unique<Server>(configuration, part, observer, tracer));
         connections.push_back(part.postgres);
         if (part.database == default_database) of_routes = &server.upkeep;
         // Routes may be alone on their server.
@@ -178,7 +184,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         }
     }
     WorkerSlots slots(configuration.group, of_workers, [&](int number) {
-        return make_worker(*hosts[static_cast<std::size_t>(number)], number, observer);
+        return make_worker(*hosts[static_cast<std::size_t>(number)], number, observer, tracer);
     });
     slots.start();
     MemoryWatch memory(configuration, slots);
@@ -186,13 +192,16 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
                                   {"workers", of_workers.size()},
                                   {"memory_budget", memory.budget().value_or(0)}});
     std::optional<GatewayRun> gateway;
-    if (!configuration.http.routes.empty()) gateway.emplace(configuration, observer, of_routes);
+    if (!configuration.http.routes.empty()) {
+        gateway.emplace(configuration, observer, of_routes, tracer);
+    }
     std::atomic<bool> draining = false;  // routes drain before workers do
     AdminPort admin(configuration.admin, slots, connections, totals_every,
-                    [&servers, &gateway, &draining](ProcessStatus& status) {
+                    [&servers, &gateway, &draining, &traces](ProcessStatus& status) {
                         status.draining = status.draining || draining;
                         for (const auto& server : servers) server->upkeep.complete(status);
                         if (gateway) gateway->complete(status);
+                        if (traces) status.traces = traces->tracer().counts();
                     },
                     configuration.admin_access, admin_acts(configuration));
 

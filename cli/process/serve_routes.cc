@@ -7,6 +7,7 @@
 #include "cli/composition/gateway_options.h"
 #include "cli/composition/keyed_routes.h"
 #include "cli/composition/topic_routes.h"
+#include "cli/composition/trace_exporter.h"
 #include "cli/operate/admin_acts.h"
 #include "cli/process/admin_port.h"
 #include "cli/process/worker_slots.h"
@@ -38,9 +39,11 @@ std::unique_ptr<KeySetCache> key_sets(const HttpConfiguration& http) {
 }  // namespace
 
 struct GatewayRun::State {
-    State(const Configuration& configuration, StepObserver* observer, ServerUpkeep* shared)
+    State(const Configuration& configuration, StepObserver* observer, ServerUpkeep* shared,
+          Tracer* tracer)
         : options(gateway_options(configuration)),
-          own(shared != nullptr ? nullptr : ServerUpkeep::of_routes(configuration, observer)),
+          own(shared != nullptr ? nullptr
+                                : ServerUpkeep::of_routes(configuration, observer, tracer)),
           upkeep(shared != nullptr ? shared : own.get()),
           server(
               options.server,
@@ -52,13 +55,15 @@ struct GatewayRun::State {
           keys(key_sets(configuration.http)),
           keyed(configuration.route_sinks.empty() && configuration.route_upstreams.empty()
                     ? nullptr
-                    : std::make_unique<KeyedRoutes>(configuration, *upkeep, observer)),
+                    : std::make_unique<KeyedRoutes>(configuration, *upkeep, observer, tracer)),
           door(options, {.topics = topics.get(),
                          .keyed = keyed.get(),
                          .keys = keys.get(),
-                         .fields = [this](std::size_t route, std::string_view body) {
-                             return keyed->fields(route, body);
-                         }}) {
+                         .fields =
+                             [this](std::size_t route, std::string_view body) {
+                                 return keyed->fields(route, body);
+                             },
+                         .tracer = tracer}) {
         server.start();
     }
     // First nothing new comes; then what is under way is answered, by way of the front door; the
@@ -81,8 +86,8 @@ struct GatewayRun::State {
 };
 
 GatewayRun::GatewayRun(const Configuration& configuration, StepObserver* observer,
-                       ServerUpkeep* upkeep)
-    : state_(std::make_unique<State>(configuration, observer, upkeep)) {
+                       ServerUpkeep* upkeep, Tracer* tracer)
+    : state_(std::make_unique<State>(configuration, observer, upkeep, tracer)) {
     expects(!configuration.http.routes.empty(), "the configuration has routes");
     log_info("http.listening", {{"host", state_->options.server.host},
                                 {"port", state_->server.port()},
@@ -126,14 +131,17 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
     const StopRequest signals;
     const HangUpNoted hang_up;
     std::jthread deadline;  // it outlives what it waits for
-    GatewayRun gateway(configuration, observer);
+    // Declared before what records spans, so that it sends the last of them.
+    const std::unique_ptr<TraceExporter> traces = make_trace_exporter(configuration);
+    GatewayRun gateway(configuration, observer, nullptr, tracer_of(traces));
     // None: workers are of `onceward run`.
     const WorkerSlots slots(configuration.group, {}, {});
     std::atomic<bool> draining = false;
     AdminPort admin(configuration.admin, slots, {configuration.postgres}, totals_every,
-                    [&gateway, &draining](ProcessStatus& status) {
+                    [&gateway, &draining, &traces](ProcessStatus& status) {
                         status.draining = draining;
                         gateway.complete(status);
+                        if (traces) status.traces = traces->tracer().counts();
                     },
                     configuration.admin_access, admin_acts(configuration));
     while (!stop_requested()) {

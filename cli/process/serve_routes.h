@@ -17,8 +17,9 @@ class GatewayRun {
   public:
     // `upkeep`: what the process runs for the server in `postgres`, which outlives this; without it
     // the routes have their own. REQUIRES: the configuration has routes.
+    // `tracer`: null if traces are off; outlives this.
     explicit GatewayRun(const Configuration& configuration, StepObserver* observer = nullptr,
-                        ServerUpkeep* upkeep = nullptr);
+                        ServerUpkeep* upkeep = nullptr, Tracer* tracer = nullptr);
     ~GatewayRun();
     // Answers what is under way, at most so long, and takes nothing new.
     void stop(std::chrono::milliseconds limit);

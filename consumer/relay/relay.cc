@@ -55,6 +55,7 @@ class Relay::Leader {
           producer_(for_relay(options_.producer, options_.record_max)) {
         producer_.on_delivery([this](const Delivery& delivery) {
             const auto position = static_cast<std::int64_t>(delivery.tag);
+            trace_end(position, delivery.error.empty() ? "" : to_text(send_failure(delivery.code)));
             if (!delivery.error.empty()) {
                 return fail(position, send_failure(delivery.code), delivery.error);
             }
@@ -99,6 +100,8 @@ class Relay::Leader {
             // Written by another hand. The other rows are well.
             return fail(position, SendFailure::record, error.what());
         }
+        std::string trace;  // which `headers` has a view of
+        trace_begin(record, headers, trace);
         try {
             // The last one, which is the one that counts where a name is repeated.
             headers.push_back({outbox_id_header, id});
@@ -109,8 +112,38 @@ class Relay::Leader {
                             .tag = static_cast<std::uint64_t>(position)});
             if (mutant("row_deleted_before_kafkas_answer")) book_.delivered(position);
         } catch (const RecordRefused& refused) {
+            trace_end(position, to_text(send_failure(refused.code)));
             fail(position, send_failure(refused.code), refused.what());
         }
+    }
+
+    // Begins the span of a try, if the record's trace is recorded, and puts its context, `text`, in
+    // the place of the row's.
+    void trace_begin(const OutboxRecord& record, std::vector<Header>& headers, std::string& text) {
+        if (options_.tracer == nullptr) return;
+        const auto is_parent = [](const Header& header) {
+            return header.name == traceparent_header && header.value;
+        };
+        const auto found = std::ranges::find_if(headers, is_parent);
+        if (found == headers.end()) return;
+        const auto parent = parse_traceparent(*found->value);
+        if (!parent || !parent->sampled) return;
+        TraceSpan span = begin_span("send " + record.topic, SpanKind::producer, *parent);
+        span.add("messaging.system", "kafka");
+        span.add("messaging.operation.type", "send");
+        span.add("messaging.operation.name", "send");
+        span.add("messaging.destination.name", record.topic);
+        span.add("messaging.message.id", uuid_text(record.id));
+        text = to_traceparent(span.context);
+        found->value = text;
+        spans_.insert_or_assign(record.position, std::move(span));
+    }
+
+    void trace_end(std::int64_t position, std::string_view failure) {
+        auto ended = spans_.extract(position);
+        if (ended.empty()) return;
+        if (!failure.empty()) ended.mapped().fail(std::string(failure));
+        options_.tracer->end(std::move(ended.mapped()));
     }
 
     void fail(std::int64_t position, SendFailure failure, const std::string& error) {
@@ -219,6 +252,7 @@ class Relay::Leader {
     RelayBook book_;
     Clock::time_point next_read_{};
     Clock::time_point next_word_{};
+    std::map<std::int64_t, TraceSpan> spans_;  // of records under way, by position
     Producer producer_;  // the last member: its end may still report deliveries to the others
 };
 

@@ -15,6 +15,7 @@
 #include "dedup/base/mutex.h"
 #include "dedup/base/step_observer.h"
 #include "dedup/postgres/connection.h"
+#include "dedup/trace/tracer.h"
 
 namespace onceward {
 
@@ -39,6 +40,9 @@ struct RelayOptions {
     // by the next leader.
     std::chrono::milliseconds drain_timeout{2'000};
     StepObserver* observer = nullptr;
+    // Null if traces are off. Else each sending of a record whose trace is recorded has a span,
+    // which the record's consumers continue.
+    Tracer* tracer = nullptr;
 };
 
 // What a process's relay has done since it began. A plain value.

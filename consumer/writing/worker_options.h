@@ -20,6 +20,7 @@
 #include "dedup/results/result_replay.h"
 #include "dedup/sink/effects.h"
 #include "dedup/sink/sink.h"
+#include "dedup/trace/tracer.h"
 
 namespace onceward {
 
@@ -77,6 +78,7 @@ struct WorkerOptions {
     // same one: else each reads and holds all of it.
     std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
     StepObserver* observer = nullptr;
+    Tracer* tracer = nullptr;  // null: traces are off; outlives the worker
 };
 
 // In their order.

@@ -140,7 +140,7 @@ std::unique_ptr<BatchProcessor> TopicSetup::make_processor(WriterTopic& topic) {
         return std::make_unique<Processor>(
             context, topic.options.reject,
             Processor::Parts{session_.fences(), topic.claims.get(), topic.sink, *dead_letters_,
-                             &activity_, overdue, finish, topic.answers.get()},
+                             &activity_, overdue, finish, topic.answers.get(), options_.tracer},
             landed);
     }
     activity_.has_leases(name);
@@ -149,7 +149,8 @@ std::unique_ptr<BatchProcessor> TopicSetup::make_processor(WriterTopic& topic) {
         LeaseProcessor::Parts{session_.fences(), *topic.sink.effects(), *dead_letters_, &activity_,
                               overdue, finish, [this] { return handoff_.leaving(); },
                               topic.options.effect_retries, topic.answers.get(),
-                              [this, &name](LeaseEvent event) { activity_.told(name, event); }},
+                              [this, &name](LeaseEvent event) { activity_.told(name, event); },
+                              options_.tracer},
         landed);
 }
 

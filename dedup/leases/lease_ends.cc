@@ -20,7 +20,7 @@ std::set<Partition> LeaseProcessor::write_ends(Connection& connection) {
 bool LeaseProcessor::write_ends_once(Connection& connection, std::set<Partition>& missed) {
     Ends ends = gather(missed);
     if (ends.empty()) return true;
-    reached(parts_.observer, Step::before_begin);
+    reached(Step::before_begin);
     OwnedTransaction transaction(connection);
     if (!ends.moves.empty()) {
         std::vector<Span> spans;
@@ -29,9 +29,9 @@ bool LeaseProcessor::write_ends_once(Connection& connection, std::set<Partition>
         missed.insert(not_mine.begin(), not_mine.end());
         if (!not_mine.empty()) return false;
     }
-    reached(parts_.observer, Step::after_fence);
+    reached(Step::after_fence);
     if (!write(transaction, ends)) return false;
-    reached(parts_.observer, Step::after_sink);
+    reached(Step::after_sink);
     // DANGER: in the transaction that finishes the lowest open message, and over the finished ones
     // alone: a result that ends out of order would jump over one in flight.
     if (!ends.moves.empty() &&
@@ -40,7 +40,7 @@ bool LeaseProcessor::write_ends_once(Connection& connection, std::set<Partition>
         return false;
     }
     transaction.prepared(sql::sink_no_timeout);
-    reached(parts_.observer, Step::before_commit);
+    reached(Step::before_commit);
     transaction.commit();
     landed(ends);
     return true;
@@ -115,9 +115,10 @@ bool LeaseProcessor::write(Transaction& transaction, Ends& ends) {
 
 // The COMMIT was answered.
 void LeaseProcessor::landed(const Ends& ends) {
-    reached(parts_.observer, Step::after_commit);
+    reached(Step::after_commit);
     failures_.ended();
     if (parts_.answers != nullptr) parts_.answers->committed();
+    if (trace_.has_messages()) trace_ends(ends);
     for (Item* item : ends.ended) {
         change(*item, LeaseStep::write_end);
         item->message->rejection.reset();  // its dead letter exists
@@ -141,6 +142,14 @@ void LeaseProcessor::landed(const Ends& ends) {
         if (prefix->second.done()) prefixes_.erase(prefix);
     }
     if (!ends.moves.empty()) committed_(ends.moves);
+}
+
+// What ended in this transaction, and what the fence passes without an effect of its own.
+void LeaseProcessor::trace_ends(const Ends& ends) {
+    for (const Item* item : ends.ended) trace_.ended(*item->message, to_text(*item->ending));
+    for (const Item* item : ends.passing) {
+        if (item->ending) trace_.ended(*item->message, to_text(*item->ending));
+    }
 }
 
 // A topic halts before a message once everything before that message has landed.

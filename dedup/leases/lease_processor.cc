@@ -34,6 +34,7 @@ LeaseProcessor::LeaseProcessor(BatchContext context, RejectPolicy policy, Leases
       parts_(std::move(parts)),
       committed_(std::move(committed)),
       rejections_(policy),
+      trace_(parts_.tracer, context_.consumer_group, context_.topic),
       waited_(no_end, first_pause),
       elsewhere_(no_end, first_question) {}
 
@@ -41,9 +42,11 @@ LeaseProcessor::~LeaseProcessor() { abandon(); }
 
 void LeaseProcessor::start(Batch batch) {
     expects(idle(), "a batch is started after the one before it has ended");
+    trace_.end();
     batch_ = std::move(batch);
     finished_.release();
     items_.clear();
+    trace_.begin(batch_);
     for (const Span& span : batch_.spans) {
         if (span.begin < span.end) prefixes_.emplace(span.partition, FinishedPrefix(span));
     }
@@ -85,8 +88,10 @@ std::set<Partition> LeaseProcessor::run(Connection& connection) {
             collect();
         }
     } catch (const PostgresError& error) {
+        trace_.failed(error.sqlstate());
         throw ProcessingError(error, failures_.met(error, Origin::ours));
     }
+    trace_.end();
     batch_ = {};
     return {};
 }
@@ -99,6 +104,7 @@ void LeaseProcessor::abandon() {
     prefixes_.clear();
     waits_.clear();
     halting_.reset();
+    trace_.end();
     batch_ = {};
 }
 
@@ -237,19 +243,19 @@ std::optional<std::vector<LeaseAnswer>> LeaseProcessor::ask(Connection& connecti
     }
     std::vector<Span> held;
     for (const auto& [partition, span] : spans) held.push_back(span);
-    reached(parts_.observer, Step::before_begin);
+    reached(Step::before_begin);
     OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
     const auto not_mine = parts_.fences.hold(transaction, context_.topic, held);
     missed.insert(not_mine.begin(), not_mine.end());
     if (!missed.empty()) return std::nullopt;
-    reached(parts_.observer, Step::after_fence);
+    reached(Step::after_fence);
     std::vector<LeaseAnswer> answers = leases_.claim(transaction, context_, claims);
-    reached(parts_.observer, Step::after_claims);
+    reached(Step::after_claims);
     // As in Processor: a COMMIT that is cancelled commits all the same.
     transaction.prepared(sql::sink_no_timeout);
-    reached(parts_.observer, Step::before_commit);
+    reached(Step::before_commit);
     transaction.commit();
-    reached(parts_.observer, Step::after_commit);
+    reached(Step::after_commit);
     failures_.ended();
     return answers;
 }

@@ -20,6 +20,7 @@
 #include "dedup/policy/topic_policy.h"
 #include "dedup/results/result_replay.h"
 #include "dedup/sink/effects.h"
+#include "dedup/trace/batch_trace.h"
 
 namespace onceward {
 
@@ -41,6 +42,7 @@ class LeaseProcessor final : public BatchProcessor {
         ResultReplay* answers = nullptr;
         // Called for each.
         std::function<void(LeaseEvent)> tell = {};
+        Tracer* tracer = nullptr;  // null: traces are off
     };
     using Committed = std::function<void(std::span<const FenceMove>)>;
 
@@ -99,6 +101,10 @@ class LeaseProcessor final : public BatchProcessor {
     void end(Item& item, LeaseStep step, MessageEnd ending);
     void close(Item& item, MessageEnd ending);
     void tell(LeaseEvent event) const;
+    void reached(Step step) {
+        onceward::reached(parts_.observer, step);
+        trace_.reached(step);
+    }
     void lose(Item& item) const;
     void wait(const Item& item, int tried, std::chrono::milliseconds pause,
               const std::string& reason);
@@ -125,6 +131,7 @@ class LeaseProcessor final : public BatchProcessor {
     Ends gather(const std::set<Partition>& missed);
     bool write(Transaction& transaction, Ends& ends);
     void landed(const Ends& ends);
+    void trace_ends(const Ends& ends);
     void look_for_halt();
     void give_back(Connection& connection);
     void release(Connection& connection, const std::set<Partition>& partitions);
@@ -135,6 +142,7 @@ class LeaseProcessor final : public BatchProcessor {
     Parts parts_;
     Committed committed_;
     RejectionWindow rejections_;
+    BatchTrace trace_;
     MessageRetries waited_;                         // for the other side
     MessageRetries elsewhere_;                      // for another worker
     std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became

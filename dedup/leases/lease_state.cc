@@ -19,6 +19,17 @@ void count(Totals& totals, MessageEnd ending) {
 
 }  // namespace
 
+std::string_view to_text(MessageEnd end) {
+    switch (end) {
+        case MessageEnd::applied: return "applied";
+        case MessageEnd::duplicate: return "duplicate";
+        case MessageEnd::conflict: return "conflict";
+        case MessageEnd::dead_lettered: return "dead_lettered";
+        case MessageEnd::skipped: return "skipped";
+    }
+    return "";
+}
+
 void FinishedPrefix::add(Offset offset, LeaderEpoch leader_epoch) {
     expects(entries_.empty() || offset > entries_.back().offset, "the offsets of a partition grow");
     entries_.push_back({offset, leader_epoch, std::nullopt});

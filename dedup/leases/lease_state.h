@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "dedup/base/state_machine.h"
@@ -84,6 +85,7 @@ enum class LeaseEvent : std::uint8_t {
 };
 
 enum class MessageEnd : std::uint8_t { applied, duplicate, conflict, dead_lettered, skipped };
+std::string_view to_text(MessageEnd end);
 
 // Which messages of one partition's span have ended, and how far the fence may move: over the ended
 // messages before the first open one. Not thread-safe.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dedup/base/expects.h"
+#include "dedup/base/trace_context.h"
 
 namespace onceward {
 
@@ -62,6 +63,24 @@ Totals& Totals::operator+=(const Totals& other) {
     dead_lettered += other.dead_lettered;
     skipped += other.skipped;
     return *this;
+}
+
+RecordTrace trace_to_continue(const Message& message) {
+    RecordTrace trace;
+    const auto came = last_header(message.record, traceparent_header);
+    const std::optional<TraceContext> context = came ? parse_traceparent(*came) : std::nullopt;
+    // DANGER: written again, never copied. What follows the parts of a later version may begin
+    // another header.
+    if (message.trace != nullptr) {
+        trace.parent = to_traceparent(*message.trace);
+    } else if (context) {
+        trace.parent = to_traceparent(*context);
+    }
+    // Without its traceparent it is nobody's.
+    if (!context) return trace;
+    const auto state = last_header(message.record, tracestate_header);
+    if (state && valid_tracestate(*state)) trace.state = *state;
+    return trace;
 }
 
 }  // namespace onceward

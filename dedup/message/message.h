@@ -29,6 +29,8 @@ enum class Verdict : std::uint8_t {
     early,     // minted in the future, by more than clocks may differ
 };
 
+struct TraceContext;
+
 // Where a claim came from. A log knows the first and the last offset of a batch in each of its
 // partitions; elsewhere they are the same.
 struct ClaimPlace {
@@ -125,6 +127,9 @@ struct Message {
     std::string_view tenant{};       // of the key; '' where keys have none
     std::span<const Value> fields;   // in the order in which the topic's sink asked for them
     std::string_view skip_reason{};  // a literal
+    // The span of its processing, which what it causes is to continue; set by the writer if it is
+    // recorded, and lives as long as the batch. Null: what the record's own headers say.
+    const TraceContext* trace = nullptr;
     // set by the decoder, the key's validation or Sink::encode()
     std::optional<Rejection> rejection;
     // From here on is what the writer reads of every message, together with whether there is a
@@ -175,5 +180,14 @@ std::optional<MintedAt> judged_at(const Message& message);
 
 // The last header of that name with a value, as Kafka's own consumers read repeated headers.
 std::optional<std::string_view> last_header(const Record& record, std::string_view name);
+
+// What a record or a call that the message causes is to continue: `parent` is the context of the
+// message's own span, or the one that its record came with; '' if there is none. `state` is a view
+// of the record.
+struct RecordTrace {
+    std::string parent;
+    std::string_view state;
+};
+RecordTrace trace_to_continue(const Message& message);
 
 }  // namespace onceward

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "dedup/base/logging.h"
+#include "dedup/base/trace_context.h"
 
 namespace onceward {
 namespace {
@@ -21,6 +22,10 @@ Reply reply_to(const Message& request, const MessageResult& result, bool replaye
     if (record.key && record.key->size() <= longest_key) reply.key = std::string(*record.key);
     reply.headers = result.headers;
     for (const std::string& name : options.correlation_headers) {
+        if (request.trace != nullptr && name == traceparent_header) {
+            reply.headers.emplace_back(name, to_traceparent(*request.trace));
+            continue;
+        }
         const auto value = last_header(record, name);
         if (value && value->size() <= longest_header) {
             reply.headers.emplace_back(name, std::string(*value));

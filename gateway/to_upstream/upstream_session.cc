@@ -6,6 +6,8 @@
 #include "dedup/ledger/ledger.h"
 #include "dedup/policy/failure.h"
 #include "dedup/postgres/transaction.h"
+#include "dedup/sink/http_header_rules.h"
+#include "dedup/trace/call_span.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -175,15 +177,37 @@ UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
     ++*options_.calls;
     const CallUnderWay counted{*options_.calls};
     HttpRequest& request = attempt.request.request;
-    return client_({.method = request.method,
-                    .target = request.target,
-                    .headers = forwarded_headers(request.headers, options_.key_header,
-                                                 options_.upstream.forwarded),
-                    .body = std::move(request.body),
-                    .key = attempt.request.digest},
-                   options_.ledger.lease / 3, [&] {
-                       if (!attempt.request.key.empty()) extend(attempt);
-                   });
+    HttpHeaders headers =
+        forwarded_headers(request.headers, options_.key_header, options_.upstream.forwarded);
+    std::optional<TraceSpan> span = begin_trace(request.method, headers);
+    UpstreamAnswer answer = client_({.method = request.method,
+                                     .target = request.target,
+                                     .headers = std::move(headers),
+                                     .body = std::move(request.body),
+                                     .key = attempt.request.digest},
+                                    options_.ledger.lease / 3, [&] {
+                                        if (!attempt.request.key.empty()) extend(attempt);
+                                    });
+    if (span) {
+        end_call_span(*span, answer);
+        options_.tracer->end(std::move(*span));
+    }
+    return answer;
+}
+
+// Where the front door has put the context of the request's span, goes the call's.
+std::optional<TraceSpan> UpstreamSession::begin_trace(const std::string& method,
+                                                      HttpHeaders& headers) const {
+    if (options_.tracer == nullptr) return std::nullopt;
+    for (auto& [name, value] : headers) {
+        if (!same_header(name, traceparent_header)) continue;
+        const std::optional<TraceContext> parent = parse_traceparent(value);
+        if (!parent || !parent->sampled) return std::nullopt;
+        TraceSpan span = begin_call_span(method, options_.host, *parent);
+        value = to_traceparent(span.context);
+        return span;
+    }
+    return std::nullopt;
 }
 
 // The heartbeat. If it fails or waits, the call continues in the client's own thread: the lease

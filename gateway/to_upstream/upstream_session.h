@@ -17,6 +17,7 @@
 #include "dedup/policy/failure.h"
 #include "dedup/results/result_store.h"
 #include "dedup/server/server_session.h"
+#include "dedup/trace/tracer.h"
 #include "gateway/to_upstream/upstream_rules.h"
 
 namespace onceward {
@@ -31,6 +32,8 @@ struct UpstreamRequestOptions : KeyedRouteOptions {
     std::chrono::milliseconds patience{30'000};
     // Made in the thread that uses it.
     std::function<UpstreamClient()> client{};
+    Tracer* tracer = nullptr;  // null: traces are off
+    std::string host{};        // the upstream's, for spans
     // The requests' own. Called with a key whose call begins now, or that another process has in
     // flight.
     std::function<void(const Digest& key)> original = {};
@@ -81,6 +84,7 @@ class UpstreamSession {
     std::optional<KeyedOutcome> claim(Attempt& attempt);
     bool release(const Attempt& attempt, Clock::time_point deadline);
     UpstreamAnswer call(Attempt& attempt);
+    std::optional<TraceSpan> begin_trace(const std::string& method, HttpHeaders& headers) const;
     void extend(Attempt& attempt);
     Carried store(const Attempt& attempt, const MessageResult& result);
     void set_up(Connection& connection);

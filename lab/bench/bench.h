@@ -31,6 +31,7 @@ class Bench {
     RowResult duplicates();
     RowResult latency();
     RowResult idle();
+    RowResult traced();
     RowResult debezium();
     RowResult spring();
     RowResult spring_inbox();

@@ -77,6 +77,7 @@ WorkerOptions worker_options(const Place& place, const Workload& workload, const
     options.batch = plan.batch;
     options.topics.push_back(std::move(topic));
     options.dead_letters = make_dead_letter_sink;
+    options.tracer = plan.tracer;
     return options;
 }
 

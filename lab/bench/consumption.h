@@ -33,6 +33,7 @@ struct Plan {
     // The share of the messages that pass before the clock runs: until then windows are read,
     // statements prepared and caches filled.
     double not_measured = 0.05;
+    Tracer* tracer = nullptr;  // null: traces are off
 };
 
 // Into the plain table, a column for each mapped field.

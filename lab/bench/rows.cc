@@ -234,7 +234,8 @@ std::vector<RowResult> measure(const Setup& setup, const std::vector<std::string
         {"6", &Bench::isolation},     {"8", &Bench::replay_storm},
         {"10", &Bench::single},       {"11", &Bench::workers},
         {"11b", &Bench::duplicates},  {"15", &Bench::latency},
-        {"16", &Bench::idle},         {"9", &Bench::purge},
+        {"16", &Bench::idle},         {"17", &Bench::traced},
+        {"9", &Bench::purge},
     };
     for (const auto& [row, function] : others) {
         if (std::ranges::find(rows, row) == rows.end()) continue;

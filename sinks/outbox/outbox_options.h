@@ -21,6 +21,9 @@ struct OutboxOptions {
     // Bytes of key, payload and headers; a message that makes more is rejected. More than its topic
     // takes (`max.message.bytes`) holds a key up instead.
     std::size_t record_max = 1'000'000;
+    // Whether the records continue their messages' traces: then `traceparent` and `tracestate` are
+    // the outbox's to write. Not an option: it is so if the process has traces.
+    bool traces = false;
 };
 
 // What a message must bring, in the order in which the sink reads it.

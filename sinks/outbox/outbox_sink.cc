@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 
+#include "dedup/base/trace_context.h"
 #include "dedup/sink/packed_headers.h"
 #include "sinks/columns/column_encoder.h"
 
@@ -51,12 +52,27 @@ std::optional<Rejection> raw_bytes(std::string_view part, const Value& value,
     return std::nullopt;
 }
 
+bool is_of_trace(std::string_view name) {
+    return name == traceparent_header || name == tracestate_header;
+}
+
+std::vector<Header> headers_of(const RecordTrace& trace) {
+    std::vector<Header> headers;
+    if (!trace.parent.empty()) headers.push_back({traceparent_header, trace.parent});
+    if (!trace.state.empty()) headers.push_back({tracestate_header, trace.state});
+    return headers;
+}
+
+std::size_t bytes_of(const RecordTrace& trace) { return header_bytes(headers_of(trace)).size(); }
+
+// `trace`: null if the record does not continue the message's.
 std::optional<Rejection> append_headers(const std::vector<ColumnOptions>& wanted,
-                                        std::span<const Value> values,
+                                        std::span<const Value> values, const RecordTrace* trace,
                                         std::pmr::memory_resource& arena, OutboxRow& row) {
     std::vector<Header> headers;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const std::string_view name = wanted[i].name;
+        if (trace != nullptr && is_of_trace(name)) continue;
         if (values[i].kind == Value::Kind::absent) {
             if (wanted[i].required) return unmappable("header ", missing, name);
             continue;
@@ -68,6 +84,9 @@ std::optional<Rejection> append_headers(const std::vector<ColumnOptions>& wanted
             }
         }
         headers.push_back({name, value});
+    }
+    if (trace != nullptr) {
+        for (const Header& header : headers_of(*trace)) headers.push_back(header);
     }
     if (!headers.empty()) row.headers = keep(arena, header_bytes(headers));
     return std::nullopt;
@@ -107,13 +126,17 @@ std::optional<Rejection> OutboxSink::make_row(const Message& message,
         }
         row.payload = keep(arena, object);
     }
+    std::optional<RecordTrace> trace;
+    if (options_.traces) trace = trace_to_continue(message);
     if (auto rejection = append_headers(options_.headers,
                                         values.subspan(1 + payload_values, options_.headers.size()),
-                                        arena, row)) {
+                                        trace ? &*trace : nullptr, arena, row)) {
         return rejection;
     }
-    const std::size_t bytes =
-        row.key.value_or("").size() + row.payload.value_or("").size() + row.headers.size();
+    // DANGER: without those of the trace. Whether one is recorded must not decide whether its
+    // message is rejected.
+    const std::size_t bytes = row.key.value_or("").size() + row.payload.value_or("").size() +
+                              row.headers.size() - (trace ? bytes_of(*trace) : 0);
     if (bytes > options_.record_max) {
         return unmappable("record", "has " + std::to_string(bytes) + " bytes, above `record_max`");
     }

@@ -17,10 +17,6 @@
 namespace onceward {
 namespace {
 
-bool is_lower_hex(std::string_view text) {
-    return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 std::optional<std::string> part_of(CURLU* url, CURLUPart part) {
     char* text = nullptr;
     if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return std::nullopt;
@@ -123,18 +119,6 @@ std::optional<std::chrono::milliseconds> retry_after(std::string_view value,
     if (date == -1) return std::nullopt;
     const std::int64_t left = static_cast<std::int64_t>(date) - now_since_1970.count();
     return std::chrono::seconds(std::clamp<std::int64_t>(left, 0, most));
-}
-
-bool valid_traceparent(std::string_view value) {
-    if (value.size() != 55 || value[2] != '-' || value[35] != '-' || value[52] != '-') {
-        return false;
-    }
-    const std::string_view trace = value.substr(3, 32), parent = value.substr(36, 16);
-    const auto zero = [](std::string_view text) {
-        return text.find_first_not_of('0') == std::string_view::npos;
-    };
-    return is_lower_hex(value.substr(0, 2)) && value.substr(0, 2) != "ff" && is_lower_hex(trace) &&
-           is_lower_hex(parent) && is_lower_hex(value.substr(53)) && !zero(trace) && !zero(parent);
 }
 
 std::string own_traceparent(const Digest& digest) {

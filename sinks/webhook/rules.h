@@ -41,8 +41,6 @@ EffectOutcome::Kind meaning_of(int status, std::span<const int> retry_on);
 std::optional<std::chrono::milliseconds> retry_after(std::string_view value,
                                                      std::chrono::seconds now_since_1970);
 
-// A traceparent as the W3C's Trace Context, level 1, has it.
-bool valid_traceparent(std::string_view value);
 // For a message that has none, made of its downstream key: the same on each try, not sampled.
 std::string own_traceparent(const Digest& digest);
 

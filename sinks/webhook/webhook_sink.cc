@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "dedup/sink/http_header_rules.h"
+#include "dedup/trace/call_span.h"
 #include "sinks/webhook/rules.h"
 
 namespace onceward {
@@ -19,11 +20,13 @@ HttpClientOptions client_options(const WebhookOptions& options) {
 
 }  // namespace
 
-WebhookSink::WebhookSink(WebhookOptions options)
-    : options_(std::move(options)), client_(client_options(options_)) {
-    if (!call_address(options_.url.reveal())) {
+WebhookSink::WebhookSink(WebhookOptions options, Tracer* tracer)
+    : options_(std::move(options)), tracer_(tracer), client_(client_options(options_)) {
+    const std::optional<CallAddress> address = call_address(options_.url.reveal());
+    if (!address) {
         throw std::invalid_argument("the webhook's url is not an http or https address");
     }
+    host_ = address->host;
 }
 
 std::optional<Rejection> WebhookSink::encode(Message& message, std::pmr::memory_resource&) const {
@@ -36,7 +39,7 @@ void WebhookSink::write(Transaction&, const BatchContext&, std::span<const Messa
     throw std::logic_error("a webhook's effects are not in a transaction");
 }
 
-HttpCall WebhookSink::request_of(const Message& message) const {
+HttpCall WebhookSink::request_of(const Message& message, const TraceContext* call) const {
     HttpCall request;
     request.url = options_.url;
     request.method = options_.method;
@@ -45,15 +48,16 @@ HttpCall WebhookSink::request_of(const Message& message) const {
     headers.emplace_back("Content-Type", options_.content_type);
     headers.insert(headers.end(), options_.headers.begin(), options_.headers.end());
     headers.emplace_back(options_.key_header, key_header_value(message.digest));
-    const auto trace = last_header(message.record, "traceparent");
-    if (trace && valid_traceparent(*trace)) {
-        headers.emplace_back("traceparent", std::string(*trace));
-        const auto state = last_header(message.record, "tracestate");
-        if (state && !state->empty() && valid_header_value(*state)) {
-            headers.emplace_back("tracestate", std::string(*state));
-        }
+    const RecordTrace trace = trace_to_continue(message);
+    if (call != nullptr) {
+        headers.emplace_back(std::string(traceparent_header), to_traceparent(*call));
+    } else if (!trace.parent.empty()) {
+        headers.emplace_back(std::string(traceparent_header), trace.parent);
     } else {
-        headers.emplace_back("traceparent", own_traceparent(message.digest));
+        headers.emplace_back(std::string(traceparent_header), own_traceparent(message.digest));
+    }
+    if (!trace.state.empty()) {
+        headers.emplace_back(std::string(tracestate_header), std::string(trace.state));
     }
     if (options_.sign_secret.empty()) return request;
     const auto now = since_1970<std::chrono::seconds>();
@@ -70,7 +74,25 @@ HttpCall WebhookSink::request_of(const Message& message) const {
 }
 
 void WebhookSink::begin(const Effect& effect) {
-    client_.begin(effect.number, request_of(*effect.message));
+    const TraceContext* const message = effect.message->trace;
+    if (tracer_ == nullptr || message == nullptr) {
+        return client_.begin(effect.number, request_of(*effect.message, nullptr));
+    }
+    TraceSpan span = begin_call_span(options_.method, host_, *message);
+    client_.begin(effect.number, request_of(*effect.message, &span.context));
+    spans_.insert_or_assign(effect.number, std::move(span));
+}
+
+void WebhookSink::cancel(std::uint64_t number) {
+    client_.cancel(number);
+    trace_end({.failure = "cancelled", .number = number});
+}
+
+void WebhookSink::trace_end(const HttpAnswer& answer) {
+    auto ended = spans_.extract(answer.number);
+    if (ended.empty()) return;
+    end_call_span(ended.mapped(), answer);
+    tracer_->end(std::move(ended.mapped()));
 }
 
 EffectOutcome WebhookSink::outcome_of(HttpAnswer answer) const {
@@ -102,6 +124,7 @@ EffectOutcome WebhookSink::outcome_of(HttpAnswer answer) const {
 std::vector<EffectOutcome> WebhookSink::wait(std::chrono::milliseconds most) {
     std::vector<EffectOutcome> outcomes;
     for (HttpAnswer& answer : client_.wait(most)) {
+        trace_end(answer);
         outcomes.push_back(outcome_of(std::move(answer)));
     }
     return outcomes;

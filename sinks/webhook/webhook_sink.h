@@ -4,9 +4,11 @@
 // may run on the reader's thread, as it changes nothing, all else belongs to the writer's. Throws
 // std::invalid_argument for options that cannot be meant, which the configuration's checks know.
 
+#include <map>
 #include <vector>
 
 #include "dedup/sink/sink.h"
+#include "dedup/trace/tracer.h"
 #include "sinks/webhook/http_client.h"
 #include "sinks/webhook/webhook_options.h"
 
@@ -14,7 +16,9 @@ namespace onceward {
 
 class WebhookSink final : public Sink, public Effects {
   public:
-    explicit WebhookSink(WebhookOptions options);
+    // `tracer`: null if traces are off; outlives the sink. Then each call of a message whose trace
+    // is recorded has a span, which the receiver's spans continue.
+    explicit WebhookSink(WebhookOptions options, Tracer* tracer = nullptr);
 
     Effects* effects() override { return this; }
     // A message without a payload has nothing to send.
@@ -27,13 +31,18 @@ class WebhookSink final : public Sink, public Effects {
     std::chrono::milliseconds longest() const override { return options_.timeout; }
     void begin(const Effect& effect) override;
     std::vector<EffectOutcome> wait(std::chrono::milliseconds most) override;
-    void cancel(std::uint64_t number) override { client_.cancel(number); }
+    void cancel(std::uint64_t number) override;
 
   private:
-    HttpCall request_of(const Message& message) const;
+    // `call`: the context of the call's span, if it has one.
+    HttpCall request_of(const Message& message, const TraceContext* call) const;
     EffectOutcome outcome_of(HttpAnswer answer) const;
+    void trace_end(const HttpAnswer& answer);
     const WebhookOptions options_;
+    Tracer* const tracer_;
+    std::string host_;  // of the url
     HttpClient client_;
+    std::map<std::uint64_t, TraceSpan> spans_;  // of calls under way, by number
 };
 
 }  // namespace onceward

@@ -18,6 +18,8 @@ TEST(Transactions, SqlStandsInSchemasAlone) {
                             "dedup/postgres/transaction.cc: COMMIT",  // the tag
                             "dedup/postgres/transaction.cc: COMMIT",  // what is said of it
                             "dedup/server/migration.cc: COMMIT",      // of the script for psql
+                            "dedup/trace/batch_trace.cc: COMMIT",     // a span's name
+                            "dedup/trace/batch_trace.cc: COMMIT",     //
                             "lab/commands/demo.cc: SELECT",           // what to try in psql
                             "lab/commands/demo.cc: SELECT",           //
                             "sinks/table/table_plan.cc: UPDATE SET"));

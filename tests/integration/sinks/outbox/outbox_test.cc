@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dedup/base/trace_context.h"
 #include "dedup/sink/packed_headers.h"
 #include "sinks/outbox/outbox_sink.h"
 #include "tests/conformance/test_messages.h"
@@ -13,6 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using From = FieldSource::Kind;
 
 class OutboxRows : public testing::Test {
@@ -105,6 +107,41 @@ TEST_F(OutboxRows, HeadersAreThoseThatAreNamed) {
     EXPECT_THAT(rows("headers"),
                 ElementsAre(hex({{"traceparent", "00-ab"}, {"kind", "order"}, {"none", {}}}),
                             hex({{"kind", "order"}})));
+}
+
+// The message's own span first, else what its record came with; nothing that cannot be passed on.
+TEST_F(OutboxRows, WithTracesARecordContinuesItsMessages) {
+    const std::string came = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const TraceContext own{random_trace_id(), random_span_id(), true};
+    options_.traces = true;
+    options_.headers = {{"traceparent", {From::constant, "named"}},
+                        {"kind", {From::constant, "order"}}};
+    // Exactly what the record has without its trace: whether there is one decides nothing.
+    const std::string kind = header_bytes(std::vector<Header>{{"kind", "order"}});
+    options_.record_max = 2 + kind.size();
+    const auto add_one = [&]() -> Message& {
+        return add({text("k"), text("p"), text("named"), text("order")});
+    };
+    add_one().record.headers = {{"traceparent", came}, {"tracestate", "a=b"}};
+    Message& recorded = add_one();
+    recorded.record.headers = {{"traceparent", came}, {"tracestate", "a=b"}};
+    recorded.trace = &own;
+    add_one().trace = &own;
+    add_one().record.headers = {{"traceparent", "00-ab"}, {"tracestate", "a=b"}};
+    write();
+    const auto found = rows("encode(headers, 'escape')");
+    ASSERT_EQ(found.size(), 4U);
+    EXPECT_THAT(found[0], HasSubstr(came));
+    EXPECT_THAT(found[0], HasSubstr("a=b"));
+    EXPECT_THAT(found[1], HasSubstr(to_traceparent(own)));
+    EXPECT_THAT(found[1], HasSubstr("a=b"));
+    EXPECT_THAT(found[1], Not(HasSubstr(came)));
+    EXPECT_THAT(found[2], HasSubstr(to_traceparent(own)));
+    EXPECT_THAT(found[3], Not(HasSubstr("trace")));
+    for (const std::string& one : found) {
+        EXPECT_THAT(one, HasSubstr("order"));
+        EXPECT_THAT(one, Not(HasSubstr("named"))) << "one traceparent is enough";
+    }
 }
 
 TEST_F(OutboxRows, AnIdIsMadeOfTheKeyTheTopicAndThePlace) {

@@ -133,6 +133,40 @@ TEST_F(Webhook, TheKeyIsTheSameOnEachTryAndAHeaderCannotBeSmuggledIn) {
     }
 }
 
+TEST_F(Webhook, EachTryOfARecordedMessageIsASpanThatTheReceiverContinues) {
+    RecordingServer server([](const RecordedCall&, int call) {
+        return RecordedAnswer{call == 1 ? 503 : 200, {}, ""};
+    });
+    Tracer tracer({.ratio = 0});
+    WebhookSink sink(options_for(server), &tracer);
+    Message& one = message("key");
+    const TraceContext own{random_trace_id(), random_span_id(), true};
+    one.trace = &own;
+    EXPECT_EQ(call_once(sink, one).kind, Kind::again);
+    EXPECT_EQ(call_once(sink, one).kind, Kind::done);
+    Message& other = message("other");
+    EXPECT_EQ(call_once(sink, other).kind, Kind::again);
+    const std::vector<TraceSpan> spans = tracer.take(100, std::chrono::milliseconds(0), {});
+    ASSERT_EQ(spans.size(), 2U) << "the other message is not recorded";
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+        EXPECT_EQ(spans[i].parent, own.span);
+        EXPECT_EQ(spans[i].failed, i == 0);
+        EXPECT_EQ(server.calls().at(i).header("traceparent"), to_traceparent(spans[i].context));
+    }
+}
+
+TEST_F(Webhook, WhatFollowsATraceparentOfALaterVersionIsNotSent) {
+    RecordingServer server([](const RecordedCall&, int) { return RecordedAnswer{}; });
+    WebhookSink sink(options_for(server));
+    Message& one = message("key");
+    const std::string parts = "-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const std::string later = "cc" + parts + "-\r\nX-Injected: 1";
+    one.record.headers = {{"traceparent", later}};
+    EXPECT_EQ(call_once(sink, one).kind, Kind::done);
+    EXPECT_EQ(server.calls().at(0).header("x-injected"), "");
+    EXPECT_EQ(server.calls().at(0).header("traceparent"), "00" + parts);
+}
+
 TEST_F(Webhook, AnAnswerMeansWhatItsStatusSays) {
     EXPECT_EQ(answered({204, {}, ""}).kind, Kind::done);
     const EffectOutcome refused = answered({422, {}, "no such account"});
