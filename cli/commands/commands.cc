@@ -22,6 +22,7 @@ void add_all_commands(CLI::App& program, Commands& commands) {
     add_outbox(program, commands);
     add_retention(program, commands);
     add_health(program, commands);
+    add_manual(program, commands);
 }
 
 }  // namespace onceward
