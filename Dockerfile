@@ -22,6 +22,15 @@ RUN [ "$PROGRAM" != build ] || { \
 FROM ${PROGRAM} AS program
 
 FROM ${BASE}
+# `docker build --build-arg VERSION=$(scripts/version) --build-arg REVISION=$(git rev-parse HEAD)`
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Onceward" \
+    org.opencontainers.image.description="Kafka into PostgreSQL, each idempotency key once" \
+    org.opencontainers.image.source="https://github.com/onceward/onceward" \
+    org.opencontainers.image.licenses="Apache-2.0" \
+    org.opencontainers.image.version="${VERSION}" \
+    org.opencontainers.image.revision="${REVISION}"
 COPY --from=program /program/packages /usr/share/onceward/packages
 # 65532: a number, so that an orchestrator can see that it is not root.
 RUN apt-get update -q && \

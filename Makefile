@@ -3,7 +3,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox bench-inbox-rotation \
-	profile asan tsan format fuzz docs test-inbox linearizable race late traces-test
+	profile asan tsan format fuzz docs test-inbox linearizable race late packages packages-test \
+	traces-test
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -173,6 +174,14 @@ fuzz: ## libFuzzer over every parser of foreign bytes: RUNS=2000000 for each tar
 	@scripts/configure fuzz
 	@cmake --build --preset fuzz --target fuzzers
 	@scripts/fuzz
+
+# PARTS: debian archive languages sbom; TWICE=1: once more elsewhere, for the same bytes.
+packages: ## What is released, for this Debian, into build/packages: PARTS="debian sbom" TWICE=1
+	@scripts/setup packages
+	@scripts/packages $(if $(TWICE),--twice) $(PARTS)
+
+packages-test: ## The .deb built, installed, used, purged in bare roots: RELEASES="bookworm" (root)
+	@scripts/packages-test $(RELEASES)
 
 docs: ## The pages of docs/ as a site with search, its links checked: build/site/index.html
 	@scripts/setup docs

@@ -9,6 +9,11 @@ target_compile_options(onceward_compile_options INTERFACE
 target_include_directories(onceward_compile_options INTERFACE
     "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
 
+if(ONCEWARD_PACKAGE)
+    # Contracts hold the names of their files: without the folder, two builds give the same bytes.
+    add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.")
+endif()
+
 if(ONCEWARD_MUTANTS)
     add_compile_definitions(ONCEWARD_MUTANTS)
 endif()

@@ -1,5 +1,5 @@
 // The program `onceward-lab`: the demo and the benchmark. It runs the `onceward` of its own folder
-// as users do, and is no part of an installation.
+// as users do, and has a package of its own.
 
 #include "cli/program.h"
 #include "lab/commands/commands.h"

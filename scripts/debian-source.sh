@@ -72,9 +72,12 @@ unpack_source() {
 
 install_built() {
     echo "building ${prefix##*/} into $prefix"
+    # Asserts hold the names of their files: without the random folder, so that two builds give the
+    # same bytes.
     cmake -S "$work/$name" -B "$work/build" -G Ninja -Wno-dev -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
-        -DCMAKE_POSITION_INDEPENDENT_CODE=ON "$@" >"$work/build.log" 2>&1 &&
+        -DCMAKE_POSITION_INDEPENDENT_CODE=ON "-DCMAKE_C_FLAGS=-ffile-prefix-map=$work=." \
+        "-DCMAKE_CXX_FLAGS=-ffile-prefix-map=$work=." "$@" >"$work/build.log" 2>&1 &&
         cmake --build "$work/build" >>"$work/build.log" 2>&1 &&
         cmake --install "$work/build" >>"$work/build.log" 2>&1 || {
         tail -n 40 "$work/build.log" >&2

@@ -33,6 +33,7 @@ void add_replay(CLI::App& program, Commands& commands);
 void add_outbox(CLI::App& program, Commands& commands);
 void add_retention(CLI::App& program, Commands& commands);
 void add_health(CLI::App& program, Commands& commands);
+void add_manual(CLI::App& program, Commands& commands);
 
 void add_all_commands(CLI::App& program, Commands& commands);
 

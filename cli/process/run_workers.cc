@@ -11,6 +11,7 @@
 #include "cli/process/admin_port.h"
 #include "cli/process/memory_budget.h"
 #include "cli/process/serve_routes.h"
+#include "cli/process/service_manager.h"
 #include "cli/process/worker_slots.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/stop_request.h"
@@ -196,14 +197,16 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         gateway.emplace(configuration, observer, of_routes, tracer);
     }
     std::atomic<bool> draining = false;  // routes drain before workers do
-    AdminPort admin(configuration.admin, slots, connections, totals_every,
-                    [&servers, &gateway, &draining, &traces](ProcessStatus& status) {
-                        status.draining = status.draining || draining;
-                        for (const auto& server : servers) server->upkeep.complete(status);
-                        if (gateway) gateway->complete(status);
-                        if (traces) status.traces = traces->tracer().counts();
-                    },
+    const auto complete = [&servers, &gateway, &draining, &traces](ProcessStatus& status) {
+        status.draining = status.draining || draining;
+        for (const auto& server : servers) server->upkeep.complete(status);
+        if (gateway) gateway->complete(status);
+        if (traces) status.traces = traces->tracer().counts();
+    };
+    AdminPort admin(configuration.admin, slots, connections, totals_every, complete,
                     configuration.admin_access, admin_acts(configuration));
+    ServiceManager manager;
+    manager.ready();
 
     auto next_report = std::chrono::steady_clock::now() + report_every;
     while (!stop_requested() && !memory.exceeded()) {
@@ -211,12 +214,14 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         HangUpNoted::tell();
         slots.tend();
         admin.tend();
+        manager.tend(slots, complete);
         if (std::chrono::steady_clock::now() < next_report) continue;
         next_report += report_every;
         for (const WorkerState& worker : slots.status().workers) report(worker);
     }
     draining = true;
     log_info("onceward.draining");
+    manager.stopping(longest_drain(configuration));
     deadline = leave_in_time(configuration, memory.exceeded() ? exit_memory : exit_failure);
     if (gateway) gateway->stop(configuration.drain_timeout);
     slots.drain();

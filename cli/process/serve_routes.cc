@@ -10,6 +10,7 @@
 #include "cli/composition/trace_exporter.h"
 #include "cli/operate/admin_acts.h"
 #include "cli/process/admin_port.h"
+#include "cli/process/service_manager.h"
 #include "cli/process/worker_slots.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/stop_request.h"
@@ -111,14 +112,18 @@ void GatewayRun::complete(ProcessStatus& status) const {
     state_->keyed->complete(status);
 }
 
-std::jthread leave_in_time(const Configuration& configuration, int code) {
+std::chrono::milliseconds longest_drain(const Configuration& configuration) {
     // A call is not broken off: what it did would be in doubt.
     std::chrono::milliseconds longest_call{0};
     for (const auto& [place, kept] : configuration.route_upstreams) {
         longest_call = std::max(longest_call, configuration.http.routes[place].upstream.timeout);
     }
-    const std::chrono::milliseconds limit = configuration.drain_timeout + longest_call +
-                                            configuration.postgres.statement_timeout + leave_within;
+    return configuration.drain_timeout + longest_call + configuration.postgres.statement_timeout +
+           leave_within;
+}
+
+std::jthread leave_in_time(const Configuration& configuration, int code) {
+    const std::chrono::milliseconds limit = longest_drain(configuration);
     return std::jthread([limit, code](const std::stop_token& stop) {
         sleep_unless(stop, limit);
         if (stop.stop_requested()) return;
@@ -137,20 +142,24 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
     // None: workers are of `onceward run`.
     const WorkerSlots slots(configuration.group, {}, {});
     std::atomic<bool> draining = false;
-    AdminPort admin(configuration.admin, slots, {configuration.postgres}, totals_every,
-                    [&gateway, &draining, &traces](ProcessStatus& status) {
-                        status.draining = draining;
-                        gateway.complete(status);
-                        if (traces) status.traces = traces->tracer().counts();
-                    },
+    const auto complete = [&gateway, &draining, &traces](ProcessStatus& status) {
+        status.draining = draining;
+        gateway.complete(status);
+        if (traces) status.traces = traces->tracer().counts();
+    };
+    AdminPort admin(configuration.admin, slots, {configuration.postgres}, totals_every, complete,
                     configuration.admin_access, admin_acts(configuration));
+    ServiceManager manager;
+    manager.ready();
     while (!stop_requested()) {
         std::this_thread::sleep_for(look_for_signals_every);
         HangUpNoted::tell();
         admin.tend();
+        manager.tend(slots, complete);
     }
     draining = true;
     log_info("onceward.draining");
+    manager.stopping(longest_drain(configuration));
     deadline = leave_in_time(configuration, exit_failure);
     gateway.stop(configuration.drain_timeout);
     log_info("onceward.stopped");

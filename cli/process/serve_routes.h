@@ -41,6 +41,9 @@ void serve_routes(const Configuration& configuration, StepObserver* observer);
 // The process's exit code. `observer` may be null.
 int run_workers(const Configuration& configuration, StepObserver* observer);
 
+// How long a shutdown takes at most.
+std::chrono::milliseconds longest_drain(const Configuration& configuration);
+
 // Begins a shutdown that may not take longer than the drain, a call to an upstream, a statement,
 // and what is neither: Kafka, joins. Unless the thread is destroyed before, the process ends at
 // once, with `code`. libpq waits for ever for a frozen server whose kernel or proxy still answers;

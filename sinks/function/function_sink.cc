@@ -26,7 +26,7 @@ constexpr int reset_content = 205;
 
 Parameters name_of(const std::string& function) {
     const auto [schema, name] = schema_and_name(function);
-    return std::move(Parameters{schema, name});
+    return Parameters{schema, name};
 }
 
 // What is wrong with the one function that takes a jsonb[]; '' where nothing is.

@@ -12,6 +12,7 @@
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
 #include "tests/support/kafka_broker.h"
+#include "tests/support/notify_socket.h"
 #include "tests/support/old_migrations.h"
 #include "tests/support/unique.h"
 
@@ -71,6 +72,19 @@ TEST(RunCommand, AHangUpIsLoggedAndDoesNotEndIt) {
     scene.send(500);
     expect_exact(scene);
     scene.stop_worker(worker);
+}
+
+TEST(RunCommand, TheServiceManagerHearsOfItsStartItsLifeAndItsDrain) {
+    const support::NotifySocket manager;
+    CrashScene scene(support::seed());
+    scene.send(100);
+    ChildProcess worker =
+        scene.start_worker({}, {"NOTIFY_SOCKET=" + manager.path(), "WATCHDOG_USEC=3000000"});
+    EXPECT_EQ(manager.receive(patience), "READY=1");
+    EXPECT_TRUE(manager.receives("STATUS=ready\nWATCHDOG=1", patience)) << scene.last_log();
+    EXPECT_TRUE(manager.receives("WATCHDOG=1", patience));
+    scene.stop_worker(worker);
+    EXPECT_TRUE(manager.receives("STOPPING=1", patience));
 }
 
 TEST(RunCommand, ASchemaOfAnotherVersionIsRefusedWithTheCommandToRun) {

@@ -7,6 +7,7 @@
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
+#include "tests/support/notify_socket.h"
 
 namespace onceward::operator_tests {
 namespace {
@@ -31,8 +32,9 @@ class ServeReady : public testing::Test {
                              << "}\nhttp:\n  listen: 127.0.0.1:0\n  routes:\n"
                              << routes;
     }
-    ChildProcess serve() const {
+    ChildProcess serve(std::vector<std::string> environment = {}) const {
         ChildOptions options;
+        options.environment = std::move(environment);
         options.command = {ONCEWARD_EXECUTABLE, "serve", "-c", file_.string()};
         return ChildProcess(options);
     }
@@ -78,6 +80,20 @@ TEST_F(ServeReady, EndsWhileThePostgresOfItsRoutesIsAway) {
     postgres_.start();
     EXPECT_TRUE(ready_says(200, "ok"));
     stop(process);
+}
+
+TEST_F(ServeReady, IsSaidToTheServiceManagerWithSignsOfLifeUntilTheDrain) {
+    const support::NotifySocket manager;
+    write(sink);
+    ASSERT_EQ(onceward({"migrate", "up", "-c", file_.string()}).exit_code, 0);
+    ChildProcess process =
+        serve({"NOTIFY_SOCKET=" + manager.path(), "WATCHDOG_USEC=3000000"});
+    EXPECT_EQ(manager.receive(30s), "READY=1");
+    EXPECT_TRUE(manager.receives("STATUS=ready\n", 30s));
+    EXPECT_TRUE(manager.receives("WATCHDOG=1", 10s));
+    EXPECT_TRUE(manager.receives("WATCHDOG=1", 10s)) << "again and again";
+    stop(process);
+    EXPECT_TRUE(manager.receives("STOPPING=1", 10s));
 }
 
 TEST_F(ServeReady, EndsWhereItsPostgresSaysNothingAndTheProcessEndsAllTheSame) {
