@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox bench-inbox-rotation \
-	profile asan tsan format fuzz docs test-inbox linearizable race late
+	profile asan tsan format fuzz docs test-inbox linearizable race late chart-test
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -66,6 +66,13 @@ late: ## Keys that come again after their retention, all ways, under kills: KEYS
 	@cmake --build --preset release --target onceward onceward-once-calls
 	@KEYS='$(KEYS)' SECONDS_IN_ALL='$(SECONDS)' RETENTION='$(RETENTION)' tests/linearizable/late \
 	    $(ARGUMENTS)
+
+chart-test: ## The Helm chart and the plain manifests, against Kubernetes' schemas (Go, npm)
+	@scripts/setup build
+	@scripts/setup chart
+	@scripts/configure release
+	@cmake --build --preset release --target onceward
+	@tests/chart/run
 
 crash-test: ## The long crash suite: 100 kills over 200,000 messages
 	@scripts/setup test
