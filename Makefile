@@ -4,7 +4,7 @@
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox bench-inbox-rotation \
 	profile asan tsan format fuzz docs test-inbox linearizable race late packages packages-test \
-	traces-test
+	traces-test chart-test
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -67,6 +67,13 @@ late: ## Keys that come again after their retention, all ways, under kills: KEYS
 	@cmake --build --preset release --target onceward onceward-once-calls
 	@KEYS='$(KEYS)' SECONDS_IN_ALL='$(SECONDS)' RETENTION='$(RETENTION)' tests/linearizable/late \
 	    $(ARGUMENTS)
+
+chart-test: ## The Helm chart and the plain manifests, against Kubernetes' schemas (Go, npm)
+	@scripts/setup build
+	@scripts/setup chart
+	@scripts/configure release
+	@cmake --build --preset release --target onceward
+	@tests/chart/run
 
 crash-test: ## The long crash suite: 100 kills over 200,000 messages
 	@scripts/setup test

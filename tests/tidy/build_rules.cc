@@ -39,10 +39,10 @@ bool is_found_by_name(const std::string& path) {
         ".gitignore", ".clang-format", ".clang-tidy",     "CMakeLists.txt", "CMakePresets.json",
         "Makefile",   ".ci/run",       ".dockerignore"};
     // Folders that are read whole: by the build, by a test, by the host of the repository.
-    static const std::array<std::string, 8> folders{
-        "schemas/migrations",    "tests/configs",        ".github/workflows",
-        "tests/unit/cli/golden", "clients/python/tests", "clients/typescript/tests",
-        "tests/linearizable",    "inbox"};
+    static const std::array<std::string, 9> folders{
+        "schemas/migrations",   "tests/configs",          ".github/workflows",
+        "clients/python/tests", "clients/typescript/tests", "tests/linearizable",
+        "inbox",                "tests/unit/cli/golden",  "deploy/helm/onceward/templates"};
     static const std::set<std::string> anywhere{"CMakeLists.txt", "pyproject.toml",
                                                 "__init__.py",    "py.typed",
                                                 "package.json",   "tsconfig.json"};
