@@ -88,7 +88,7 @@ nlohmann::json resume_topic(Act& act) {
     return {{"topic", topic.name}, {"paused_at", std::string(ended.text(0, 0))}};
 }
 
-std::optional<std::chrono::milliseconds> moment_in(const Act& act, const char* name) {
+std::optional<std::chrono::milliseconds> moment_in(Act& act, const char* name) {
     const std::string text = act.body.text(name);
     if (text.empty()) return std::nullopt;
     const auto moment = moment_of(text);

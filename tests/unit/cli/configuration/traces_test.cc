@@ -86,7 +86,7 @@ TEST(TracesByTheEnvironment, WhatCannotBeUsedIsSaidAndStopsNothing) {
     EXPECT_THAT(none.problem, HasSubstr("OTEL_EXPORTER_OTLP_ENDPOINT"));
 }
 
-LoadResult load(const std::string& traces) {
+LoadResult load_traces(const std::string& traces) {
     return load_configuration_text(
         "group: g\nkafka: {bootstrap_servers: 'b:1'}\npostgres: {dsn: 'host=h'}\n"
         "topics:\n  - name: t\n    key: {preset: idempotency-key}\n"
@@ -96,7 +96,7 @@ LoadResult load(const std::string& traces) {
 }
 
 TEST(TraceOptions, AreRead) {
-    const LoadResult result = load(
+    const LoadResult result = load_traces(
         "{endpoint: 'https://h.example:4318',"
         " headers: {api-key: x}, sampling: 0.5, service_name: s,"
         " resource: {deployment.environment.name: test}, queue: 10, timeout: 1s, ca_file: ca.pem}");
@@ -118,15 +118,15 @@ TEST(TraceOptions, WhatCannotBeMeantIsRefused) {
              {"{endpoint: 'ftp://h'}", "not an address to send to"},
              {"{sampling: 2}", "out of range"},
              {"{headers: {Host: x}}", "belongs to the request itself"},
-             {"{headers: text}", "not headers"},
+             {"{headers: text}", "not a mapping from names"},
              {"{resource: [a]}", "not a mapping"},
              {"{endpoints: x}", "endpoint"}}) {
-        const LoadResult result = load(text);
+        const LoadResult result = load_traces(text);
         ASSERT_FALSE(result.usable()) << text;
         EXPECT_THAT(result.findings.at(0).message, HasSubstr(says)) << text;
     }
-    EXPECT_TRUE(load("{endpoint: 'off'}").usable());
-    const LoadResult in_clear = load("{endpoint: 'http://h.example:4318', headers: {a: b}}");
+    EXPECT_TRUE(load_traces("{endpoint: 'off'}").usable());
+    const LoadResult in_clear = load_traces("{endpoint: 'http://h.example:4318', headers: {a: b}}");
     EXPECT_TRUE(in_clear.usable());
     ASSERT_EQ(in_clear.findings.size(), 1U);
     EXPECT_THAT(in_clear.findings[0].message, HasSubstr("in clear"));
