@@ -3,18 +3,13 @@
 #include <algorithm>
 
 #include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "dedup/base/nearest_name.h"
 
 namespace onceward {
 namespace {
 
 std::string quoted(const std::string& text) { return "`" + text + "`"; }
-
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
 
 std::vector<std::string> command_names(const CLI::App& app) {
     std::vector<std::string> names;

@@ -22,13 +22,13 @@ std::string short_text(double number) {
     return text;
 }
 
+}  // namespace
+
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
     for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
     return text;
 }
-
-}  // namespace
 
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
     const bool bounded = most != std::numeric_limits<std::int64_t>::max();

@@ -16,6 +16,8 @@ CLI::Validator whole_number(std::int64_t least = 0,
 // A number between these two, without `least` itself if it is `above`.
 CLI::Validator number_above(double least);
 CLI::Validator number_within(double least, double most);
+// The words with commas between them.
+std::string joined(const std::vector<std::string>& words);
 // One of these words; help shows them.
 CLI::Validator one_of(std::vector<std::string> words);
 // `what`: such as `a reason`.
