@@ -126,7 +126,7 @@ TEST_F(ReplayTest, WithoutDedupEachIsAppliedOnceMoreThoughItsSessionIsLost) {
     apply_hundred();
     ReplayOptions losing = options(false);
     int lost = 0;
-    losing.progress = [&](const Totals& totals) {
+    losing.progress = [&](const Totals& totals, std::int64_t) {
         if (totals.applied % 3 != 0) return;
         lost += static_cast<int>(
             number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE "
@@ -143,7 +143,7 @@ TEST_F(ReplayTest, AnInterruptedOneGoesOnWhereItEnded) {
     apply_hundred();
     ReplayOptions interrupted = options(false);
     bool enough = false;
-    interrupted.progress = [&](const Totals& totals) { enough = totals.applied >= 60; };
+    interrupted.progress = [&](const Totals& totals, std::int64_t) { enough = totals.applied >= 60; };
     interrupted.stopped = [&] { return enough; };
     const KnownReplay first = begun(false);
     const ReplayReport part = run_replay(first, interrupted);
@@ -168,7 +168,7 @@ TEST_F(ReplayTest, WhileOneIsOpenRetentionKeepsTheClaimsThatItsRestNeeds) {
     const KnownReplay known = begun(true);
     ReplayOptions interrupted = options(true);
     bool enough = false;
-    interrupted.progress = [&](const Totals&) { enough = true; };
+    interrupted.progress = [&](const Totals&, std::int64_t) { enough = true; };
     interrupted.stopped = [&] { return enough; };
     EXPECT_FALSE(run_replay(known, interrupted).finished);
     scene_.database().execute(
@@ -212,7 +212,7 @@ TEST_F(ReplayTest, ASecondRunOfTheSameTakesItOverAndNothingIsAppliedTwice) {
     const KnownReplay known = begun(false);
     ReplayOptions first = options(false);
     bool met = false;
-    first.progress = [&](const Totals&) {
+    first.progress = [&](const Totals&, std::int64_t) {
         if (std::exchange(met, true)) return;
         EXPECT_TRUE(run_replay(known, options(false)).finished);
     };

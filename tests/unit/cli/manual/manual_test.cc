@@ -30,8 +30,8 @@ CommandText onceward_commands() {
 }
 
 // A small program whose words the tests know.
-struct Sample {
-    Sample() {
+struct SampleProgram {
+    SampleProgram() {
         program.require_subcommand(1);
         CLI::App& mail = *program.add_subcommand("mail", "Mail: 'all' of it [now]");
         mail.add_option("-c,--config", file, "The file")->capture_default_str();
@@ -55,7 +55,7 @@ struct Sample {
 std::string bash_offers(const std::string& words) {
     const fs::path folder = fs::temp_directory_path() / support::unique_name("completion");
     fs::create_directories(folder);
-    std::ofstream(folder / "script") << bash_completion(Sample().tree());
+    std::ofstream(folder / "script") << bash_completion(SampleProgram().tree());
     std::ofstream(folder / "ask") << "source ./script\nCOMP_WORDS=(" << words
                                   << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_onceward\n"
                                      "echo \"${COMPREPLY[*]}\"\n";
@@ -110,7 +110,7 @@ TEST(Completion, OffersNoHiddenCommand) {
 }
 
 TEST(Completion, QuotesForZshAndFish) {
-    const CommandText program = Sample().tree();
+    const CommandText program = SampleProgram().tree();
     EXPECT_THAT(zsh_completion(program), HasSubstr("'mail:Mail: '\\''all'\\'' of it [now]'"));
     EXPECT_THAT(fish_completion(program), HasSubstr("-a mail -d 'Mail: \\'all\\' of it [now]'"));
     EXPECT_THAT(fish_completion(program), HasSubstr("-l colour -a 'red blue' -r -d 'Its colour'"));
@@ -118,7 +118,7 @@ TEST(Completion, QuotesForZshAndFish) {
 }
 
 TEST(ManPage, SaysNameSynopsisOptionsAndWhereTheOthersAre) {
-    const CommandText program = Sample().tree();
+    const CommandText program = SampleProgram().tree();
     const std::string page = man_page(program.commands.at(0).commands.at(0), "onceward 1.2.3");
     EXPECT_TRUE(page.starts_with(".TH ONCEWARD-MAIL-SEND 1 \"\" \"onceward 1.2.3\" \"Onceward\"\n"
                                  ".SH NAME\nonceward\\-mail\\-send \\- Send it\n"))
