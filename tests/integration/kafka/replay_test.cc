@@ -143,7 +143,9 @@ TEST_F(ReplayTest, AnInterruptedOneGoesOnWhereItEnded) {
     apply_hundred();
     ReplayOptions interrupted = options(false);
     bool enough = false;
-    interrupted.progress = [&](const Totals& totals, std::int64_t) { enough = totals.applied >= 60; };
+    interrupted.progress = [&](const Totals& totals, std::int64_t) {
+        enough = totals.applied >= 60;
+    };
     interrupted.stopped = [&] { return enough; };
     const KnownReplay first = begun(false);
     const ReplayReport part = run_replay(first, interrupted);
