@@ -125,7 +125,7 @@ void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& 
 
 CLI::Option* offer_reason(CLI::App& command, std::string& reason, const std::string& kept_in) {
     return command
-        .add_option("--reason", reason, "Why you do this; kept in the table " + kept_in)
+        .add_option("--reason", reason, "Why you do this; kept in " + kept_in)
         ->check(not_empty("a reason"));
 }
 

@@ -155,6 +155,23 @@ class MemoryWatch {
     bool exceeded_ = false;
 };
 
+using CompleteStatus = std::function<void(ProcessStatus&)>;
+
+void run_until_stopped(WorkerSlots& slots, AdminPort& admin, ServiceManager& manager,
+                       MemoryWatch& memory, const CompleteStatus& complete) {
+    auto next_report = std::chrono::steady_clock::now() + report_every;
+    while (!stop_requested() && !memory.exceeded()) {
+        std::this_thread::sleep_for(look_every);
+        HangUpNoted::tell();
+        slots.tend();
+        admin.tend();
+        manager.tend(slots, complete);
+        if (std::chrono::steady_clock::now() < next_report) continue;
+        next_report += report_every;
+        for (const WorkerState& worker : slots.status().workers) report(worker);
+    }
+}
+
 }  // namespace
 
 int run_workers(const Configuration& configuration, StepObserver* observer) {
@@ -208,17 +225,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     ServiceManager manager;
     manager.ready();
 
-    auto next_report = std::chrono::steady_clock::now() + report_every;
-    while (!stop_requested() && !memory.exceeded()) {
-        std::this_thread::sleep_for(look_every);
-        HangUpNoted::tell();
-        slots.tend();
-        admin.tend();
-        manager.tend(slots, complete);
-        if (std::chrono::steady_clock::now() < next_report) continue;
-        next_report += report_every;
-        for (const WorkerState& worker : slots.status().workers) report(worker);
-    }
+    run_until_stopped(slots, admin, manager, memory, complete);
     draining = true;
     log_info("onceward.draining");
     manager.stopping(longest_drain(configuration));
