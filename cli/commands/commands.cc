@@ -8,6 +8,7 @@ void add_all_commands(CLI::App& program, Commands& commands) {
     add_describe(program, commands);
     add_init(program, commands);
     add_check(program, commands);
+    add_test(program, commands);
     add_config(program, commands);
     add_produce(program, commands);
     add_migrate(program, commands);
