@@ -9,6 +9,7 @@ void add_all_commands(CLI::App& program, Commands& commands) {
     add_init(program, commands);
     add_check(program, commands);
     add_test(program, commands);
+    add_doctor(program, commands);
     add_size(program, commands);
     add_config(program, commands);
     add_produce(program, commands);
