@@ -98,7 +98,7 @@ std::vector<ProbeRow> settings(Connection& connection, const Configuration& conf
     if (limit >= 0 && limit < sessions_of(configuration)) {
         rows.push_back({ProbeVerdict::warning,
                         "the role may have " + std::to_string(limit) + " connections",
-                        "ALTER ROLE ... CONNECTION LIMIT: the process needs " +
+                        "Raise the role's CONNECTION LIMIT: the process needs " +
                             std::to_string(sessions_of(configuration)) + "."});
     }
     return rows;
@@ -135,7 +135,7 @@ std::vector<ProbeRow> transactions(Connection& connection, const Configuration&)
     if (const std::int64_t hidden = found.integer(0, 3); hidden > 0) {
         rows.push_back({ProbeVerdict::note,
                         std::to_string(hidden) + " sessions of other roles cannot be seen",
-                        "GRANT pg_read_all_stats to the role, if they matter."});
+                        "If they matter, make the role a member of pg_read_all_stats."});
     }
     return rows;
 }
