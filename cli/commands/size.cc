@@ -54,7 +54,8 @@ const LedgerOptions& ledger_in(const Configuration& configuration, const std::st
             return configuration.ledgers.at(candidate.ledger);
         }
     }
-    throw UsageError("the configuration has no topic " + topic);
+    throw UsageError(topic.empty() ? "the configuration has no topic; give --retention instead"
+                                   : "the configuration has no topic " + topic);
 }
 
 Workload workload_of(const SizeOptions& options) {
@@ -137,6 +138,8 @@ nlohmann::json estimate_json(const SizeEstimate& one) {
 int size(const SizeOptions& options) {
     usage_error_if(!(options.rate > 0) || !std::isfinite(options.rate),
                    "--rate takes the messages a second, above 0");
+    usage_error_if(!options.topic.empty() && options.config.empty(),
+                   "--topic names a topic of a configuration: give it with -c");
     const Workload workload = workload_of(options);
     const Claims claims = claims_of(workload);
     std::array<SizeEstimate, 3> all;

@@ -9,7 +9,6 @@
 namespace onceward {
 namespace {
 
-
 // `97.2 million x 108 bytes`
 std::string product(const std::string& count, const figures::Figure& figure,
                     const std::string& unit) {
@@ -50,7 +49,8 @@ Estimate log_cores(const Workload& workload) {
     const double others = static_cast<double>(workload.processes - 1);
     all.value += workload.rate / 1e6 * figures::log_reading.value * others;
     if (others > 0) {
-        all.formula += " + " + product(short_number(others) + " further processes",
+        all.formula += " + " + product(short_number(others) + " further processes x " +
+                                           short_number(workload.rate / 1e6) + " million/s",
                                        figures::log_reading, "CPU s a million");
     }
     return all;

@@ -38,6 +38,8 @@ std::string count_text(double count) {
     return printed(count < 10 ? "%.3g" : "%.0f", count);
 }
 
-std::string short_number(double value) { return printed("%.3g", value); }
+std::string short_number(double value) {
+    return printed(value < 999.5 ? "%.3g" : "%.0f", value);  // not 1e+03
+}
 
 }  // namespace onceward

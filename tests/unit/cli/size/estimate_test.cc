@@ -80,6 +80,7 @@ TEST(Quantities, AreRounded) {
     EXPECT_EQ(bytes_text(90), "90 B");
     EXPECT_EQ(bytes_text(1.5 * 1024 * 1024 * 1024), "1.5 GiB");
     EXPECT_EQ(count_text(97.2e6), "97.2 million");
+    EXPECT_EQ(count_text(97.2e9), "97200 million");
     EXPECT_EQ(count_text(640), "640");
     EXPECT_EQ(age_text(std::chrono::seconds(119)), "119 s");
     EXPECT_EQ(age_text(hours(50)), "2 d");
