@@ -11,6 +11,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/unique.h"
+
 namespace onceward {
 namespace {
 
@@ -47,7 +49,6 @@ const std::filesystem::path examples =
 class TestCommand : public testing::Test {
   protected:
     TestCommand() {
-        std::filesystem::remove_all(folder_);
         std::filesystem::copy(examples, folder_, std::filesystem::copy_options::recursive);
     }
     ~TestCommand() override { std::filesystem::remove_all(folder_); }
@@ -59,7 +60,7 @@ class TestCommand : public testing::Test {
         std::ofstream(file_) << text.replace(at, what.size(), with);
     }
     std::filesystem::path folder_ =
-        std::filesystem::path(testing::TempDir()) / "onceward_test_command";
+        std::filesystem::path(testing::TempDir()) / support::unique_name("test_command");
     std::filesystem::path file_ = folder_ / "payments.test.yaml";
 };
 

@@ -49,10 +49,10 @@ TEST(Probes, OneWithoutAnswerAndOneThatThrowsDoNotStopTheOthers) {
         {"a", "throws",
          []() -> std::vector<ProbeRow> { throw std::runtime_error("refused\nIs it running?"); }},
         {"b", "answers", fine}};
-    const std::vector<ProbeResult> results = run_probes(probes, 50ms);
+    const std::vector<ProbeResult> results = run_probes(probes, 500ms);
     ASSERT_EQ(results.size(), 3u);
     EXPECT_FALSE(results[0].answered);
-    EXPECT_EQ(results[0].rows[0].text, "no answer within 50ms");
+    EXPECT_EQ(results[0].rows[0].text, "no answer within 500ms");
     EXPECT_EQ(results[0].rows[0].verdict, ProbeVerdict::fault);
     EXPECT_EQ(results[1].rows[0].text, "refused");
     EXPECT_EQ(results[1].rows[0].verdict, ProbeVerdict::fault);
@@ -68,8 +68,8 @@ TEST(Probes, ManyThatHangCostAFewLimits) {
                                        return fine();
                                    }});
     const auto begin = std::chrono::steady_clock::now();
-    EXPECT_EQ(run_probes(probes, 50ms).size(), 30u);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
+    EXPECT_EQ(run_probes(probes, 100ms).size(), 30u);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 2s);
     gate->let_through();
 }
 
