@@ -5,7 +5,6 @@
 #include "cli/configuration/units.h"
 #include "cli/keys/key_lookup.h"
 #include "cli/operator/broker_view.h"
-#include "consumer/kafka/kafka_error.h"
 #include "dedup/base/nearest_name.h"
 #include "dedup/server/migration.h"
 #include "dedup/server/server_check.h"
@@ -61,25 +60,6 @@ void check_topic(BrokerView& log, const Configuration& configuration,
     check_retention(log, configuration, topic, result);
 }
 
-// The client's own failure, such as a refused password, is more specific than that of the query:
-// the query only knows that no answer came in time.
-std::string no_answer(const std::optional<KafkaError>& refusal, const KafkaError& asked) {
-    if (refusal && not_authenticated(*refusal)) {
-        return "The brokers refuse the login, or this port accepts none (" +
-               std::string(refusal->what()) +
-               "). Check `sasl.mechanism`, `sasl.username` and `sasl.password` among `properties`, "
-               "and the port: a plaintext one does not speak SASL.";
-    }
-    if (refusal && tls_failed(*refusal)) {
-        return "No TLS connection with the brokers can be made (" + std::string(refusal->what()) +
-               "). Check `ssl.ca.location` among `properties`, and the port: a plaintext one does "
-               "not speak TLS.";
-    }
-    return "The brokers do not answer (" + std::string(asked.what()) +
-           "). Check `bootstrap_servers`, `security.protocol` and the credentials among "
-           "`properties`, and what the client says on standard error.";
-}
-
 // Nothing makes the topics that the outbox publishes to: their rows would wait for them.
 void check_outboxes(BrokerView& log, const TopicConfiguration& topic, ConnectResult& result) {
     std::vector<std::string> wanted;
@@ -131,6 +111,23 @@ void check_privileges(Connection& connection, const Configuration& configuration
 }
 
 }  // namespace
+
+std::string no_answer(const std::optional<KafkaError>& refusal, const KafkaError& asked) {
+    if (refusal && not_authenticated(*refusal)) {
+        return "The brokers refuse the login, or this port accepts none (" +
+               std::string(refusal->what()) +
+               "). Check `sasl.mechanism`, `sasl.username` and `sasl.password` among `properties`, "
+               "and the port: a plaintext one does not speak SASL.";
+    }
+    if (refusal && tls_failed(*refusal)) {
+        return "No TLS connection with the brokers can be made (" + std::string(refusal->what()) +
+               "). Check `ssl.ca.location` among `properties`, and the port: a plaintext one does "
+               "not speak TLS.";
+    }
+    return "The brokers do not answer (" + std::string(asked.what()) +
+           "). Check `bootstrap_servers`, `security.protocol` and the credentials among "
+           "`properties`, and what the client says on standard error.";
+}
 
 ConnectResult check_brokers(const Configuration& configuration) {
     ConnectResult result;

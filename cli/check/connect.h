@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/configuration/load.h"
+#include "consumer/kafka/kafka_error.h"
 
 namespace onceward {
 
@@ -28,6 +29,10 @@ ConnectResult check_database(const Configuration& configuration);
 // same log. Queries brokers and database, which must both be healthy. For one server's topics: see
 // by_database().
 ConnectResult check_fences(const Configuration& configuration);
+
+// Why no broker answered: what the client's connections complain of, if there is anything, is more
+// specific than the failed query. Pure.
+std::string no_answer(const std::optional<KafkaError>& refusal, const KafkaError& asked);
 
 // The warning that a topic's log outlives the claims of what was read from it: then a rewind, or a
 // redrive, may apply a message that was applied before. '' if the claims are kept as long as the

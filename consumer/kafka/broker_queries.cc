@@ -1,5 +1,7 @@
 #include "consumer/kafka/broker_queries.h"
 
+#include <algorithm>
+
 #include "consumer/kafka/kafka_error.h"
 #include "consumer/kafka/kafka_requests.h"
 
@@ -67,6 +69,42 @@ Offset BrokerQueries::offset_at(const TopicPartition& partition,
                 "offset at a time");
     check_kafka(list->elems[0].err, "offset at a time");
     return list->elems[0].offset < 0 ? range(partition).latest : Offset{list->elems[0].offset};
+}
+
+std::vector<std::string> BrokerQueries::broker_addresses(std::chrono::milliseconds most) const {
+    const rd_kafka_metadata_t* raw = nullptr;
+    const int limit = static_cast<int>(most.count());
+    check_kafka(rd_kafka_metadata(client_, 0, nullptr, &raw, limit), "brokers");
+    const KafkaMetadata metadata(raw);
+    std::vector<std::string> addresses;
+    for (int i = 0; i < metadata->broker_cnt; ++i) {
+        const rd_kafka_metadata_broker& broker = metadata->brokers[i];
+        addresses.push_back(std::string(broker.host) + ":" + std::to_string(broker.port));
+    }
+    return addresses;
+}
+
+std::optional<std::chrono::milliseconds> BrokerQueries::latest_timestamp(
+    const std::string& topic) const {
+    const int partitions = partition_count(topic);
+    if (partitions == 0 || is_mock(cluster_id(client_))) return std::nullopt;
+    const KafkaTopicPartitionList list(rd_kafka_topic_partition_list_new(partitions));
+    for (int i = 0; i < partitions; ++i) {
+        add_to(list, {topic, Partition{i}}, RD_KAFKA_OFFSET_SPEC_MAX_TIMESTAMP);
+    }
+    const KafkaQueue queue(rd_kafka_queue_new(client_));
+    const KafkaAdminOptions options = admin_options(client_, RD_KAFKA_ADMIN_OP_LISTOFFSETS);
+    rd_kafka_ListOffsets(client_, list.get(), options.get(), queue.get());
+    const KafkaEvent event = answer(queue.get(), "latest time of topic");
+    std::size_t count = 0;
+    const rd_kafka_ListOffsetsResultInfo_t** infos = rd_kafka_ListOffsets_result_infos(
+        rd_kafka_event_ListOffsets_result(event.get()), &count);
+    std::optional<std::chrono::milliseconds> latest;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::chrono::milliseconds time(rd_kafka_ListOffsetsResultInfo_timestamp(infos[i]));
+        if (time.count() >= 0) latest = std::max(latest.value_or(time), time);
+    }
+    return latest;
 }
 
 std::optional<Offset> BrokerQueries::high_watermark(const TopicPartition& partition) const {

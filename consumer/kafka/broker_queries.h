@@ -48,6 +48,11 @@ class BrokerQueries {
     // The topic's own, the broker's defaults included; needs the right to describe them.
     std::map<std::string, std::string> topic_properties(const std::string& topic) const;
     LogIdentity identity(const std::string& topic) const;
+    // `host:port` of each broker of the cluster, as the first one that answers knows them.
+    std::vector<std::string> broker_addresses(std::chrono::milliseconds most) const;
+    // The latest time of the topic's records, since 1970; nullopt if it has none, or if the brokers
+    // cannot say.
+    std::optional<std::chrono::milliseconds> latest_timestamp(const std::string& topic) const;
 
   private:
     rd_kafka_s* client_;

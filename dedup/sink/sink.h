@@ -15,6 +15,7 @@
 #include "dedup/message/message.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/sink/message_result.h"
+#include "dedup/sink/preview.h"
 
 namespace onceward {
 
@@ -68,6 +69,11 @@ class Sink {
     virtual std::optional<Rejection> encode(Message&, std::pmr::memory_resource&) const {
         return std::nullopt;
     }
+    // The next two are for tests of a configuration, without a database. The first takes the
+    // target's columns in place of prepare(), and throws SinkMismatch. The second says what write()
+    // would write for a message that encode() took; empty if the sink cannot say.
+    virtual void prepare_offline(const ColumnTypes&) {}
+    virtual std::vector<Preview> preview(const Message&) const { return {}; }
     // Writes these messages, in this order, in the given transaction: all or none. A PostgresError
     // from here is classified by its SQLSTATE (dedup/policy/failure.h): if it is about a message,
     // parts of the batch are tried until that message is found. May be called several times for the

@@ -170,6 +170,11 @@ std::optional<Rejection> FunctionSink::encode(Message& message,
     return std::nullopt;
 }
 
+std::vector<Preview> FunctionSink::preview(const Message& message) const {
+    const std::string document(message.encoded.substr(1));  // without jsonb's version
+    return {{Preview::Kind::call, options_.function, {{"document", "jsonb", document}}, {}}};
+}
+
 void FunctionSink::write(Transaction& transaction, const BatchContext& context,
                          std::span<const Message* const> messages) {
     results_.clear();

@@ -20,6 +20,7 @@ class FunctionSink final : public Sink {
     std::string target_state(Connection& connection) override;
     std::optional<Rejection> encode(Message& message,
                                     std::pmr::memory_resource& arena) const override;
+    std::vector<Preview> preview(const Message& message) const override;
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
     std::vector<MessageResult> take_results() override;

@@ -151,6 +151,27 @@ std::optional<Rejection> OutboxSink::encode(Message& message, std::pmr::memory_r
     return make_row(message, arena, row);
 }
 
+std::vector<Preview> OutboxSink::preview(const Message& message) const {
+    std::pmr::monotonic_buffer_resource arena;
+    OutboxRow row;
+    if (make_row(message, arena, row)) return {};
+    const auto owned = [](Bytes bytes) {
+        return bytes ? std::optional(std::string(*bytes)) : std::nullopt;
+    };
+    Preview record{.kind = Preview::Kind::record, .target = options_.topic};
+    record.fields = {{"key", "", owned(row.key)}, {"payload", "", owned(row.payload)}};
+    for (const Header& header : headers_of(row.headers)) {
+        record.headers.push_back({std::string(header.name), "", owned(header.value)});
+    }
+    return {std::move(record)};
+}
+
+std::vector<Preview> AlsoPublishSink::preview(const Message& message) const {
+    std::vector<Preview> all = sink_->preview(message);
+    for (Preview& one : outbox_.preview(message)) all.push_back(std::move(one));
+    return all;
+}
+
 void OutboxSink::write(Transaction& transaction, const BatchContext& context,
                        std::span<const Message* const> messages) {
     std::pmr::monotonic_buffer_resource arena;

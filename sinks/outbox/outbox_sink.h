@@ -22,6 +22,7 @@ class OutboxSink final : public Sink {
     // less than the row and keeps Message::encoded for the other sink.
     std::optional<Rejection> encode(Message& message,
                                     std::pmr::memory_resource& arena) const override;
+    std::vector<Preview> preview(const Message& message) const override;
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
     bool begin_parts(Transaction&) override { return true; }
@@ -47,6 +48,8 @@ class AlsoPublishSink final : public Sink {
     std::string target_state(Connection& connection) override {
         return sink_->target_state(connection);
     }
+    void prepare_offline(const ColumnTypes& columns) override { sink_->prepare_offline(columns); }
+    std::vector<Preview> preview(const Message& message) const override;
     std::optional<Rejection> encode(Message& message,
                                     std::pmr::memory_resource& arena) const override;
     void write(Transaction& transaction, const BatchContext& context,

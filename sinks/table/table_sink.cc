@@ -10,6 +10,8 @@
 #include "schemas/queries.h"
 #include "sinks/columns/catalog.h"
 #include "sinks/columns/column_encoder.h"
+#include "sinks/columns/declared_table.h"
+#include "sinks/table/row_preview.h"
 #include "sinks/table/table_plan.h"
 
 namespace onceward {
@@ -253,7 +255,19 @@ std::shared_ptr<const TableSink::Numbered> TableSink::current() const {
 void TableSink::prepare(Connection& connection) {
     const auto table = read_table(connection, options_.table);
     if (!table) throw SinkMismatch(not_found(connection, options_.table));
-    TablePlan plan = make_plan(options_, *table);
+    prepare(*table);
+}
+
+void TableSink::prepare_offline(const ColumnTypes& columns) {
+    try {
+        prepare(declared_table(options_.table, columns, options_.conflict_target));
+    } catch (const std::invalid_argument& error) {
+        throw SinkMismatch(error.what());
+    }
+}
+
+void TableSink::prepare(const CatalogTable& table) {
+    TablePlan plan = make_plan(options_, table);
     const auto before = current();
     // The same table as before: what the reader has encoded meanwhile stays good.
     if (before && before->plan.fingerprint == plan.fingerprint) return;
@@ -276,6 +290,14 @@ std::optional<Rejection> TableSink::encode(Message& message,
     if (auto rejection = append_row(plan->plan, message, row)) return rejection;
     message.encoded = keep(arena, row);
     return std::nullopt;
+}
+
+std::vector<Preview> TableSink::preview(const Message& message) const {
+    const auto plan = current();
+    expects(plan != nullptr && number_of(message.encoded) == plan->number,
+            "a row is shown under the plan that it was encoded by");
+    return {preview_row(plan->plan, message.encoded.substr(number_bytes),
+                        message.operation == Operation::remove)};
 }
 
 void TableSink::write(Transaction& transaction, const BatchContext&,

@@ -13,6 +13,7 @@
 
 namespace onceward {
 
+struct CatalogTable;
 struct TablePlan;
 
 class TableSink final : public Sink {
@@ -24,6 +25,8 @@ class TableSink final : public Sink {
     std::string target_state(Connection& connection) override;
     std::optional<Rejection> encode(Message& message,
                                     std::pmr::memory_resource& arena) const override;
+    void prepare_offline(const ColumnTypes& columns) override;
+    std::vector<Preview> preview(const Message& message) const override;
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
     bool begin_parts(Transaction& transaction) override;
@@ -34,6 +37,7 @@ class TableSink final : public Sink {
     // A plan with its number, which precedes every row that it made.
     struct Numbered;
     std::shared_ptr<const Numbered> current() const;
+    void prepare(const CatalogTable& table);
     const TableSinkOptions options_;
     mutable Mutex mutex_;
     std::shared_ptr<const Numbered> plan_ ONCEWARD_GUARDED_BY(mutex_);

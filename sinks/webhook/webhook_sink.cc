@@ -1,5 +1,6 @@
 #include "sinks/webhook/webhook_sink.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "dedup/sink/http_header_rules.h"
@@ -71,6 +72,20 @@ HttpCall WebhookSink::request_of(const Message& message, const TraceContext* cal
                              signature(options_.sign_secret, now, request.body));
     }
     return request;
+}
+
+std::vector<Preview> WebhookSink::preview(const Message& message) const {
+    const HttpCall request = request_of(message);
+    Preview shown{.kind = Preview::Kind::request};
+    shown.fields = {{"method", "", request.method}, {"body", "", request.body}};
+    for (const auto& [name, value] : request.headers) {
+        const bool configured = std::ranges::any_of(
+            options_.headers, [&](const auto& own) { return same_header(own.first, name); });
+        const bool signs = same_header(name, options_.sign_header) ||
+                           name == "webhook-signature" || name == "webhook-timestamp";
+        if (!configured && !signs) shown.headers.push_back({name, "", value.reveal()});
+    }
+    return {std::move(shown)};
 }
 
 void WebhookSink::begin(const Effect& effect) {

@@ -23,6 +23,9 @@ class WebhookSink final : public Sink, public Effects {
     Effects* effects() override { return this; }
     // A message without a payload has nothing to send.
     std::optional<Rejection> encode(Message& message, std::pmr::memory_resource&) const override;
+    // Without the headers that the configuration sets, whose values may be secrets, and without
+    // the signature, which depends on the time.
+    std::vector<Preview> preview(const Message& message) const override;
     // Never called: std::logic_error.
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;

@@ -9,6 +9,8 @@ struct Sample {
     std::string type;
     Value value;
     std::string printed;
+    // What Sink::preview() shows, where the server itself changes the value or its spelling.
+    std::optional<std::string> shown = std::nullopt;
 };
 
 // Values view their text, so these live as long as the program.
@@ -16,8 +18,8 @@ const std::string long_number = "12345678901234567890123456789012345678901234567
 const std::string negative_number = "-" + long_number;
 
 const std::vector<Sample> samples{
-    {"boolean", boolean(true), "t"},
-    {"boolean", text("false"), "f"},
+    {"boolean", boolean(true), "t", "true"},
+    {"boolean", text("false"), "f", "false"},
     {"smallint", number("-32768"), "-32768"},
     {"integer", number("2147483647"), "2147483647"},
     {"integer", number("1e3"), "1000"},
@@ -45,7 +47,7 @@ const std::vector<Sample> samples{
     {"numeric", real(0.1), "0.1"},
     {"numeric", text("NaN"), "NaN"},
     {"numeric", real(-1.0 / 0.0), "-Infinity"},
-    {"numeric(10,2)", number("12345.678"), "12345.68"},
+    {"numeric(10,2)", number("12345.678"), "12345.68", "12345.678"},
     {"text", text("p\u00e4r \u20ac \U0001F600"), "p\u00e4r \u20ac \U0001F600"},
     {"text", text(""), ""},
     {"text", number("1.0"), "1.0"},
@@ -54,8 +56,8 @@ const std::vector<Sample> samples{
     {"text", json(R"({"a": [1]})"), R"({"a": [1]})"},
     {"text", timestamp(1714979289500000), "2024-05-06T07:08:09.500000Z"},
     {"varchar(3)", text("\u00e4\u00f6\u00fc"), "\u00e4\u00f6\u00fc"},
-    {"varchar(3)", text("abc   "), "abc"},
-    {"char(4)", text("ab"), "ab  "},
+    {"varchar(3)", text("abc   "), "abc", "abc   "},
+    {"char(4)", text("ab"), "ab  ", "ab"},
     {"bytea", bytes(std::string_view("\0\xff", 2)), "\\x00ff"},
     {"bytea", text("\\x0A0b"), "\\x0a0b"},
     {"bytea", text("AAH/"), "\\x0001ff"},
@@ -64,7 +66,7 @@ const std::vector<Sample> samples{
     {"uuid", text("{6F1E2D3C4B5A69788796A5B4C3D2E1F0}"), "6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"},
     {"uuid", bytes("0123456789abcdef"), "30313233-3435-3637-3839-616263646566"},
     {"json", json("{\"a\":  1.0}"), "{\"a\":  1.0}"},
-    {"jsonb", json("{\"a\":  1.0}"), "{\"a\": 1.0}"},
+    {"jsonb", json("{\"a\":  1.0}"), "{\"a\": 1.0}", "{\"a\":  1.0}"},
     {"jsonb", text("quote \" and \n line"), "\"quote \\\" and \\n line\""},
     {"jsonb", number("12345678901234567890.5"), "12345678901234567890.5"},
     {"jsonb", boolean(false), "false"},
@@ -84,7 +86,7 @@ const std::vector<Sample> samples{
     {"text[]", json(R"(["a,b", "c\"d", "\u00e4", ""])"), "{\"a,b\",\"c\\\"d\",\u00e4,\"\"}"},
     {"numeric[]", json("[9007199254740993.10, 1e2]"), "{9007199254740993.10,100}"},
     {"varchar(2)[]", json("[\"ab\"]"), "{ab}"},
-    {"boolean[]", json("[true,false]"), "{t,f}"},
+    {"boolean[]", json("[true,false]"), "{t,f}", "{true,false}"},
     {"uuid[]", json("[\"6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0\"]"),
      "{6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0}"},
     {"jsonb[]", json("[{\"a\": 1}, 2]"), "{\"{\\\"a\\\": 1}\",2}"},
@@ -120,11 +122,14 @@ class Types : public TableSinkTest {
         messages.add(values);
         messages.add(nulls);
         write(messages);
+        const std::vector<PreviewField> shown = sink_->preview(messages[0]).at(0).fields;
         const Rows rows = database().execute("SELECT * FROM target ORDER BY id");
         ASSERT_EQ(rows.size(), 2u);
         EXPECT_EQ(rows[0][1], "default");
         for (std::size_t at = 0; at < all.size(); ++at) {
             EXPECT_EQ(rows[0][at + 2], all[at].printed) << all[at].type << ", sample " << at;
+            EXPECT_EQ(shown[at + 1].text, all[at].shown.value_or(all[at].printed))
+                << all[at].type << ", sample " << at;
             EXPECT_FALSE(rows[1][at + 2].has_value()) << all[at].type << ", sample " << at;
         }
     }
