@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -37,6 +38,9 @@ struct TestOptions {
 };
 
 std::string text_of(const std::string& file) {
+    std::error_code error;
+    usage_error_if(std::filesystem::is_directory(file, error),
+                   file + " is a folder: name its test files, such as " + file + "/*.test.yaml");
     std::ifstream stream(file, std::ios::binary);
     usage_error_if(!stream, "the test file " + file + " cannot be read");
     return {std::istreambuf_iterator<char>(stream), {}};
@@ -127,11 +131,11 @@ int run_files(const TestOptions& options) {
     auto json = nlohmann::ordered_json::array();
     std::size_t tests = 0;
     std::size_t failed = 0;
-    bool unreadable = false;
+    std::size_t unreadable = 0;
     for (const std::string& file : options.files) {
         const SuiteOutcome& suite = suites.emplace_back(run_file(options, file));
         json.push_back(suite_json(suite));
-        unreadable = unreadable || !suite.findings.empty();
+        unreadable += suite.findings.empty() ? 0 : 1;
         tests += suite.tests.size();
         failed += static_cast<std::size_t>(std::ranges::count_if(
             suite.tests, [](const TestOutcome& test) { return !test.passed(); }));
@@ -147,9 +151,11 @@ int run_files(const TestOptions& options) {
                   << std::endl;
     } else {
         std::cout << tests << (tests == 1 ? " test: " : " tests: ") << tests - failed
-                  << " passed, " << failed << " failed" << std::endl;
+                  << " passed, " << failed << " failed";
+        if (unreadable > 0) std::cout << "; files that cannot be run: " << unreadable;
+        std::cout << std::endl;
     }
-    if (unreadable) return exit_config;
+    if (unreadable > 0) return exit_config;
     // A name that nothing has must not look like success.
     if (tests == 0) return exit_not_found;
     return failed > 0 ? exit_failure : exit_ok;

@@ -22,18 +22,24 @@ bool lacks_schema(const PostgresError& error) {
            error.sqlstate() == "42883";
 }
 
+template <class Ask>
+std::vector<ProbeRow> if_schema_is_there(const Ask& ask) {
+    try {
+        return ask();
+    } catch (const PostgresError& error) {
+        if (!lacks_schema(error)) throw;
+        return {{ProbeVerdict::note, "not probed: Onceward's tables are not there", ""}};
+    }
+}
+
 using Question = std::vector<ProbeRow> (*)(Connection&, const Configuration&);
 
 Probe probe_of(const Configuration& configuration, const std::string& name, Question question) {
     return {database_text(configuration.database), name, [configuration, question] {
-                try {
+                return if_schema_is_there([&] {
                     Connection connection(configuration.postgres);
                     return question(connection, configuration);
-                } catch (const PostgresError& error) {
-                    if (!lacks_schema(error)) throw;
-                    return std::vector<ProbeRow>{
-                        {ProbeVerdict::note, "not probed: Onceward's tables are not there", ""}};
-                }
+                });
             }};
 }
 
@@ -223,7 +229,10 @@ std::vector<Probe> database_probes(const Configuration& configuration, milliseco
                       [hurried] { return rows_of(check_database(hurried)); }});
     probes.push_back(probe_of(hurried, "settings", settings));
     if (!configuration.topics.empty()) {
-        probes.push_back({area, "fences", [hurried] { return rows_of(check_fences(hurried)); }});
+        probes.push_back({area, "fences", [hurried] {
+                              return if_schema_is_there(
+                                  [&] { return rows_of(check_fences(hurried)); });
+                          }});
     }
     probes.push_back(probe_of(hurried, "ledgers", ledgers));
     probes.push_back(probe_of(hurried, "transactions", transactions));

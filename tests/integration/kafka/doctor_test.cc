@@ -110,9 +110,10 @@ TEST_F(Doctor, AFenceThatTheLogHasLostIsAFault) {
 }
 
 TEST_F(Doctor, ATableThatIsNotThereIsTheFindingOfOneProbe) {
-    schema_.database().execute("DROP TABLE dead_letters CASCADE");
+    schema_.database().execute("DROP TABLE dead_letters, fences CASCADE");
     const std::vector<std::string> lines = examined();
     EXPECT_THAT(lines, Contains(HasSubstr("note postgres, dead letters: not probed")));
+    EXPECT_THAT(lines, Contains(HasSubstr("note postgres, fences: not probed")));
 }
 
 }  // namespace

@@ -101,10 +101,15 @@ TEST_F(TestCommand, JsonHasWhatBecameOfEachRecord) {
 TEST_F(TestCommand, WhatIsWrongOtherwiseHasItsOwnExitCode) {
     EXPECT_EQ(run("").exit_code, 64);
     EXPECT_EQ(run("no-such-file.yaml").exit_code, 64);
+    const Answer folder = run(folder_.string());
+    EXPECT_EQ(folder.exit_code, 64);
+    EXPECT_THAT(folder.output, HasSubstr("is a folder: name its test files"));
     EXPECT_EQ(run("--only nothing " + file_.string()).exit_code, 3);
     EXPECT_EQ(run("-c no-such.yaml " + file_.string()).exit_code, 78);
     replace("tests:\n", "test:\n");
-    EXPECT_EQ(run(file_.string()).exit_code, 78);
+    const Answer broken = run(file_.string());
+    EXPECT_EQ(broken.exit_code, 78);
+    EXPECT_THAT(broken.output, HasSubstr("0 failed; files that cannot be run: 1"));
 }
 
 // With its default the topic would be tested as what it is not.
