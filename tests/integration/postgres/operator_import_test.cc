@@ -67,7 +67,7 @@ TEST_F(Imported, AFilesLinesAreKeysWithoutTheirEnds) {
             << key;
     }
     std::filesystem::remove(file);
-    EXPECT_EQ(import_ids({"--file", file, "--yes"}).exit_code, 1);
+    EXPECT_EQ(import_ids({"--file", file, "--yes"}).exit_code, 64);
 }
 
 TEST_F(Imported, ALogTakesThemToo) {
