@@ -18,15 +18,15 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Answer {
+struct TestAnswer {
     int exit_code = -1;
     std::string output;  // standard output and error
 };
 
-Answer run(const std::string& arguments) {
+TestAnswer run_test(const std::string& arguments) {
     const std::string command = std::string("env -u ONCEWARD_DSN -u KAFKA_SERVERS '") +
                                 ONCEWARD_EXECUTABLE + "' test " + arguments + " 2>&1";
-    Answer answer;
+    TestAnswer answer;
     FILE* pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) throw std::runtime_error("cannot start a shell");
     std::array<char, 4096> block{};
@@ -65,14 +65,15 @@ class TestCommand : public testing::Test {
 };
 
 TEST_F(TestCommand, TheExamplePasses) {
-    const Answer answer = run(file_.string());
+    const TestAnswer answer = run_test(file_.string());
     EXPECT_EQ(answer.exit_code, 0) << answer.output;
     EXPECT_THAT(answer.output, HasSubstr("6 tests: 6 passed, 0 failed"));
 }
 
 TEST_F(TestCommand, AFailureIsShownWithItsLineAndEndsInExitOne) {
     replace("amount: 12.5\n", "amount: 13\n");
-    const Answer answer = run(file_.string() + " --junit " + (folder_ / "junit.xml").string());
+    const TestAnswer answer = run_test(file_.string() + " --junit " +
+                                       (folder_ / "junit.xml").string());
     EXPECT_EQ(answer.exit_code, 1);
     EXPECT_THAT(answer.output, HasSubstr("payments.test.yaml:33: record 1, row.amount\n"
                                          "        expected  13\n        got       12.50\n"));
@@ -82,15 +83,15 @@ TEST_F(TestCommand, AFailureIsShownWithItsLineAndEndsInExitOne) {
 TEST_F(TestCommand, UpdateWritesWhatWasGotAndThenItPasses) {
     replace("amount: 12.5\n", "amount: 13   # euros\n");
     replace("        expect: {key: p2}\n", "");
-    EXPECT_EQ(run("--update " + file_.string()).exit_code, 1);
+    EXPECT_EQ(run_test("--update " + file_.string()).exit_code, 1);
     EXPECT_THAT(read(file_), HasSubstr("amount: 12.50   # euros\n"));
     EXPECT_THAT(read(file_), HasSubstr("            id: p2\n            merchant: acme\n"));
-    const Answer answer = run(file_.string());
+    const TestAnswer answer = run_test(file_.string());
     EXPECT_EQ(answer.exit_code, 0) << answer.output;
 }
 
 TEST_F(TestCommand, JsonHasWhatBecameOfEachRecord) {
-    const Answer answer = run("--json --only tombstone " + file_.string());
+    const TestAnswer answer = run_test("--json --only tombstone " + file_.string());
     ASSERT_EQ(answer.exit_code, 0) << answer.output;
     const auto json = nlohmann::json::parse(answer.output);
     ASSERT_EQ(json[0]["tests"].size(), 1u);
@@ -99,15 +100,15 @@ TEST_F(TestCommand, JsonHasWhatBecameOfEachRecord) {
 }
 
 TEST_F(TestCommand, WhatIsWrongOtherwiseHasItsOwnExitCode) {
-    EXPECT_EQ(run("").exit_code, 64);
-    EXPECT_EQ(run("no-such-file.yaml").exit_code, 64);
-    const Answer folder = run(folder_.string());
+    EXPECT_EQ(run_test("").exit_code, 64);
+    EXPECT_EQ(run_test("no-such-file.yaml").exit_code, 64);
+    const TestAnswer folder = run_test(folder_.string());
     EXPECT_EQ(folder.exit_code, 64);
     EXPECT_THAT(folder.output, HasSubstr("is a folder: name its test files"));
-    EXPECT_EQ(run("--only nothing " + file_.string()).exit_code, 3);
-    EXPECT_EQ(run("-c no-such.yaml " + file_.string()).exit_code, 78);
+    EXPECT_EQ(run_test("--only nothing " + file_.string()).exit_code, 3);
+    EXPECT_EQ(run_test("-c no-such.yaml " + file_.string()).exit_code, 78);
     replace("tests:\n", "test:\n");
-    const Answer broken = run(file_.string());
+    const TestAnswer broken = run_test(file_.string());
     EXPECT_EQ(broken.exit_code, 78);
     EXPECT_THAT(broken.output, HasSubstr("0 failed; files that cannot be run: 1"));
 }
@@ -119,16 +120,16 @@ TEST_F(TestCommand, AVariableThatATopicNeedsHasToBeSet) {
     const std::size_t at = configuration.find("/merchant}");
     std::ofstream(folder_ / "onceward.yaml")
         << configuration.replace(at, 10, "\"${TENANT_FIELD}\"}");
-    const Answer answer = run(file_.string());
+    const TestAnswer answer = run_test(file_.string());
     EXPECT_EQ(answer.exit_code, 78);
     EXPECT_THAT(answer.output, HasSubstr("TENANT_FIELD"));
     replace("config: onceward.yaml\n",
             "config: onceward.yaml\nenvironment: {TENANT_FIELD: /merchant}\n");
-    EXPECT_EQ(run(file_.string()).exit_code, 0);
+    EXPECT_EQ(run_test(file_.string()).exit_code, 0);
 }
 
 TEST_F(TestCommand, TheSchemaIsPrinted) {
-    EXPECT_TRUE(nlohmann::json::accept(run("--schema").output));
+    EXPECT_TRUE(nlohmann::json::accept(run_test("--schema").output));
 }
 
 }  // namespace
