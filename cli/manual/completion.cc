@@ -8,23 +8,23 @@ namespace onceward {
 namespace {
 
 // In single quotes of a shell of the Bourne kind.
-std::string quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
+std::string shell_quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
 
-std::string joined(const std::vector<std::string>& words, const std::string& between) {
+std::string joined_by(const std::vector<std::string>& words, const std::string& between) {
     std::string line;
     for (const std::string& word : words) line += (line.empty() ? "" : between) + word;
     return line;
 }
 
-std::string one_line(const std::string& text) { return replaced(text, "\n", " "); }
+std::string on_one_line(const std::string& text) { return replaced(text, "\n", " "); }
 
 // `'onceward dlq' | 'onceward dlq list' | ...`: the words that lead to a command below the program.
 std::string command_patterns(const CommandText& program, const std::string& between) {
     std::vector<std::string> patterns;
     for (const CommandText* command : all_commands(program)) {
-        if (command->path.size() > 1) patterns.push_back(quoted(command->words()));
+        if (command->path.size() > 1) patterns.push_back(shell_quoted(command->words()));
     }
-    return joined(patterns, between);
+    return joined_by(patterns, between);
 }
 
 const OptionText* positional_of(const CommandText& command) {
@@ -38,15 +38,15 @@ std::string bash_values(const CommandText& command, const OptionText& option) {
     if (!option.positional.empty() || option.flag()) return "";
     std::vector<std::string> patterns;
     for (const std::string& name : option.names) {
-        patterns.push_back(quoted(command.words() + " " + name));
+        patterns.push_back(shell_quoted(command.words() + " " + name));
     }
     std::string action = "return";
     if (option.file) {
         action = "compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\")); return";
     } else if (!option.choices.empty()) {
-        action = "words=" + quoted(joined(option.choices, " "));
+        action = "words=" + shell_quoted(joined_by(option.choices, " "));
     }
-    return "        " + joined(patterns, " | ") + ") " + action + " ;;\n";
+    return "        " + joined_by(patterns, " | ") + ") " + action + " ;;\n";
 }
 
 std::string bash_words(const CommandText& command) {
@@ -60,14 +60,14 @@ std::string bash_words(const CommandText& command) {
         words.insert(words.end(), option.names.begin(), option.names.end());
     }
     const std::string files = positional != nullptr && positional->file ? "files=1; " : "";
-    return "        " + quoted(command.words()) + ") " + files + "words=" +
-           quoted(joined(words, " ")) + " ;;\n";
+    return "        " + shell_quoted(command.words()) + ") " + files + "words=" +
+           shell_quoted(joined_by(words, " ")) + " ;;\n";
 }
 
 // In the brackets and after the colons of _arguments.
 std::string zsh_text(const std::string& text) {
     std::string out;
-    for (const char c : one_line(text)) {
+    for (const char c : on_one_line(text)) {
         if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
         out += c;
     }
@@ -76,7 +76,7 @@ std::string zsh_text(const std::string& text) {
 
 std::string zsh_action(const OptionText& option) {
     if (option.file) return "_files";
-    if (!option.choices.empty()) return "(" + joined(option.choices, " ") + ")";
+    if (!option.choices.empty()) return "(" + joined_by(option.choices, " ") + ")";
     return " ";
 }
 
@@ -85,14 +85,14 @@ std::string zsh_option(const OptionText& option) {
     constexpr const char* next = " \\\n                ";
     if (!option.positional.empty()) {
         const char* kind = option.repeated ? "*:" : option.required ? ":" : "::";
-        return next + quoted(kind + zsh_text(option.positional) + ":" + zsh_action(option));
+        return next + shell_quoted(kind + zsh_text(option.positional) + ":" + zsh_action(option));
     }
     const std::string value =
         option.flag() ? "" : ":" + zsh_text(option.value) + ":" + zsh_action(option);
-    const std::string all = option.repeated ? "*" : "(" + joined(option.names, " ") + ")";
+    const std::string all = option.repeated ? "*" : "(" + joined_by(option.names, " ") + ")";
     std::string entries;
     for (const std::string& name : option.names) {
-        entries += next + quoted(all + name + "[" + zsh_text(option.text) + "]" + value);
+        entries += next + shell_quoted(all + name + "[" + zsh_text(option.text) + "]" + value);
     }
     return entries;
 }
@@ -102,18 +102,18 @@ std::string zsh_command(const CommandText& command) {
     for (const OptionText& option : command.options) entries += zsh_option(option);
     std::string commands;
     for (const CommandText& child : command.commands) {
-        commands += "\n                " + quoted(child.name + ":" + one_line(child.text));
+        commands += "\n                " + shell_quoted(child.name + ":" + on_one_line(child.text));
     }
     if (!commands.empty()) {
         entries += " \\\n                '1:command:->command'";
         commands = "            commands=(" + commands + ")\n";
     }
-    return "        (" + quoted(command.words()) + ")\n" + commands + "            _arguments -s" +
+    return "        (" + shell_quoted(command.words()) + ")\n" + commands + "            _arguments -s" +
            entries + " ;;\n";
 }
 
 std::string fish_quoted(const std::string& text) {
-    return "'" + replaced(replaced(one_line(text), "\\", "\\\\"), "'", "\\'") + "'";
+    return "'" + replaced(replaced(on_one_line(text), "\\", "\\\\"), "'", "\\'") + "'";
 }
 
 std::string fish_command(const CommandText& command) {
@@ -132,7 +132,7 @@ std::string fish_command(const CommandText& command) {
         if (option.file) {
             line += " -F";
         } else if (!option.choices.empty()) {
-            line += " -a " + fish_quoted(joined(option.choices, " "));
+            line += " -a " + fish_quoted(joined_by(option.choices, " "));
         } else if (!option.positional.empty()) {
             continue;
         }

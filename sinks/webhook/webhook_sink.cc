@@ -75,7 +75,7 @@ HttpCall WebhookSink::request_of(const Message& message, const TraceContext* cal
 }
 
 std::vector<Preview> WebhookSink::preview(const Message& message) const {
-    const HttpCall request = request_of(message);
+    const HttpCall request = request_of(message, nullptr);
     Preview shown{.kind = Preview::Kind::request};
     shown.fields = {{"method", "", request.method}, {"body", "", request.body}};
     for (const auto& [name, value] : request.headers) {
