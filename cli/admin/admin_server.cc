@@ -76,7 +76,10 @@ struct AdminServer::State {
         }
         if (path == "/livez") return answer(signed_by_me(sources.live));
         if (path == "/readyz") return answer(signed_by_me(sources.ready));
-        if (path != "/metrics") return answer(plain_response(404, "not here\n"));
+        if (path != "/metrics") {
+            if (sources.page && sources.page(request, answer)) return;
+            return answer(plain_response(404, "not here\n"));
+        }
         const MutexLock lock(mutex);
         waiting.push_back(std::move(answer));
         wake.notify_all();

@@ -26,6 +26,8 @@ class AdminServer {
         std::function<HealthVerdict()> ready;
         std::function<std::string()> metrics;  // Prometheus's text format
         std::string group = {};                // the consumer group, or the routes' service
+        // Answers a GET itself, now or later, and returns true; else the path is not its own.
+        std::function<bool(const HttpRequest&, const HttpServer::Answer&)> page = {};
     };
     // Listens when it returns.
     AdminServer(const ListenAddress& address, Sources sources);

@@ -38,6 +38,17 @@ struct Mark {
 // What topics call the server in `postgres`.
 inline constexpr const char* default_database = "postgres";
 
+// Where an option's value came from.
+struct OptionOrigin {
+    enum class Source : std::uint8_t { file, environment, secret_file, standard };
+    std::string path;  // such as `topics[0].key.preset`
+    std::string value = {};
+    bool secret = false;  // then without its value
+    Source source = Source::file;
+    std::string name = {};  // of the variable, or of the file that it is in
+    Mark mark = {};         // where the option is in the configuration; none for a default
+};
+
 // A further PostgreSQL server.
 struct DatabaseConfiguration {
     std::string name;
@@ -106,6 +117,7 @@ inline bool needs_token(const HttpConfiguration& http, const RouteConfiguration&
 
 struct Configuration {
     std::string file;   // for messages
+    std::vector<OptionOrigin> origins;
     std::string group;  // also kafka.group
     KafkaOptions kafka;
     Mark kafka_mark;
@@ -124,6 +136,7 @@ struct Configuration {
     // Where /metrics, /livez and /readyz are; none: nowhere.
     std::optional<ListenAddress> admin;
     std::string admin_text;                        // as it was written
+    std::optional<bool> admin_page;                // whether it has a page; none: if on loopback
     std::vector<TopicConfiguration> topics;        // in the file's order; names are unique
     std::map<std::string, LedgerOptions> ledgers;  // by name; each is used by at least one topic
     HttpConfiguration http;                        // no routes: no front door

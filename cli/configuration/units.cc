@@ -163,4 +163,10 @@ std::string to_text(const ListenAddress& address) {
            std::to_string(address.port);
 }
 
+bool is_loopback(const ListenAddress& address) {
+    const bool numeric = address.host.find_first_not_of("0123456789.") == std::string::npos;
+    return address.host == "localhost" || address.host == "::1" ||
+           (numeric && address.host.starts_with("127."));
+}
+
 }  // namespace onceward

@@ -40,5 +40,7 @@ struct ListenAddress {
 std::optional<ListenAddress> parse_listen_address(const std::string& text);
 // The other way round.
 std::string to_text(const ListenAddress& address);
+// Whether only this machine reaches it.
+bool is_loopback(const ListenAddress& address);
 
 }  // namespace onceward

@@ -14,7 +14,7 @@ constexpr auto try_every = 5s;  // A process that ends may hold the port for a w
 AdminPort::AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
                      const std::vector<ConnectionOptions>& servers,
                      std::chrono::milliseconds totals_every,
-                     std::function<void(ProcessStatus&)> complete)
+                     std::function<void(ProcessStatus&)> complete, const Configuration* page)
     : address_(std::move(address)), slots_(slots), complete_(std::move(complete)) {
     if (address_) {
         const std::string group = slots.status().group;
@@ -22,7 +22,15 @@ AdminPort::AdminPort(std::optional<ListenAddress> address, const WorkerSlots& sl
             totals_.push_back(std::make_unique<GroupTotals>(server, group, totals_every));
         }
     }
+    if (address_ && page != nullptr && AdminPage::wanted(*page)) {
+        page_ = std::make_unique<AdminPage>(*page, [this] { return status(); });
+    }
     tend();
+}
+
+AdminPort::~AdminPort() {
+    // Its answers belong to the server, which ends first.
+    if (page_) page_->stop();
 }
 
 std::optional<ListenAddress> AdminPort::address() const {
@@ -48,12 +56,18 @@ void AdminPort::tend() {
     if (now < next_try_) return;
     next_try_ = now + try_every;
     try {
-        server_ = std::make_unique<AdminServer>(
-            *address_, AdminServer::Sources{[this] { return liveness(slots_.status()); },
-                                            [this] { return readiness(status()); },
-                                            [this] { return metrics(); }, slots_.status().group});
-        log_info("admin.listening",
-                 {{"host", server_->address().host}, {"port", server_->address().port}});
+        AdminServer::Sources sources{[this] { return liveness(slots_.status()); },
+                                     [this] { return readiness(status()); },
+                                     [this] { return metrics(); }, slots_.status().group};
+        if (page_) {
+            sources.page = [this](const HttpRequest& request, const HttpServer::Answer& answer) {
+                return page_->handle(request, answer);
+            };
+        }
+        server_ = std::make_unique<AdminServer>(*address_, std::move(sources));
+        log_info("admin.listening", {{"host", server_->address().host},
+                                     {"port", server_->address().port},
+                                     {"page", page_ ? "on" : "off"}});
     } catch (const AdminError& error) {
         if (!told_) log_error("admin.unavailable", {{"error", error.what()}});
         told_ = true;

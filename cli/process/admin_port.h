@@ -10,6 +10,7 @@
 
 #include "cli/admin/admin_server.h"
 #include "cli/admin/group_totals.h"
+#include "cli/page/page.h"
 #include "cli/process/worker_slots.h"
 
 namespace onceward {
@@ -19,11 +20,14 @@ class AdminPort {
     // The slots outlive it.
     // `servers`: for the group's durable totals, read when they are asked for, not more often than
     // `totals_every`. Shorter shows them sooner, and asks PostgreSQL more often. `complete` adds
-    // what the slots do not know of, in the server's own threads.
+    // what the slots do not know of, in the server's own threads. `page`: what the page shows,
+    // which outlives it; null: there is no page.
     AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
               const std::vector<ConnectionOptions>& servers,
               std::chrono::milliseconds totals_every = std::chrono::seconds(10),
-              std::function<void(ProcessStatus&)> complete = {});
+              std::function<void(ProcessStatus&)> complete = {},
+              const Configuration* page = nullptr);
+    ~AdminPort();
     // To be called again and again: opens the port as long as it is not open.
     void tend();
     // Where it listens; none while it does not.
@@ -36,6 +40,7 @@ class AdminPort {
     const WorkerSlots& slots_;
     std::vector<std::unique_ptr<GroupTotals>> totals_;  // of each server
     std::function<void(ProcessStatus&)> complete_;
+    std::unique_ptr<AdminPage> page_;
     std::unique_ptr<AdminServer> server_;
     std::chrono::steady_clock::time_point next_try_{};
     bool told_ = false;

@@ -192,7 +192,8 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
                         status.draining = status.draining || draining;
                         for (const auto& server : servers) server->upkeep.complete(status);
                         if (gateway) gateway->complete(status);
-                    });
+                    },
+                    &configuration);
 
     auto next_report = std::chrono::steady_clock::now() + report_every;
     while (!stop_requested() && !memory.exceeded()) {

@@ -133,7 +133,8 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
                     [&gateway, &draining](ProcessStatus& status) {
                         status.draining = draining;
                         gateway.complete(status);
-                    });
+                    },
+                    &configuration);
     while (!stop_requested()) {
         std::this_thread::sleep_for(look_for_signals_every);
         HangUpNoted::tell();
