@@ -119,6 +119,7 @@ nlohmann::json PageReads::letter_list(const PageRequest& request) {
     nlohmann::json json{{"letters", nlohmann::json::array()}, {"more", false}};
     const bool open = request.value("state") != "all";
     const auto before = number_of<std::int64_t>(request.value("before"));
+    const auto number = number_of<std::int64_t>(request.value("number"));
     const auto sqlstate = request.values.contains("sqlstate")
                               ? std::optional(request.value("sqlstate"))
                               : std::nullopt;
@@ -127,7 +128,8 @@ nlohmann::json PageReads::letter_list(const PageRequest& request) {
         const QueryResult found = connection.query(
             sql::page_letters,
             Parameters{configuration_.group, request.given("topic"), request.given("class"),
-                       sqlstate, request.given("said"), open, before, letters_a_page + 1});
+                       sqlstate, request.given("said"), open, before, letters_a_page + 1,
+                       number});
         std::vector<std::int64_t> numbers;
         for (int row = 0; row < found.rows(); ++row) numbers.push_back(found.integer(row, 0));
         if (static_cast<std::int64_t>(numbers.size()) > letters_a_page) {

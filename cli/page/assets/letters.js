@@ -98,12 +98,12 @@ export function Letters({values, session}) {
             : html`<h2>By cause</h2><${Table} caption="Dead letters by cause"
                 columns=${groupColumns(values)} rows=${data.groups}
                 keyOf=${(one) => JSON.stringify([one.topic, one.class, one.said])} />`)} />`}
-        ${one && html`<p><strong>${values.class}</strong> ${values.sqlstate}${' '}<span
-            class="said">${values.said}</span></p><p class="row">
+        ${values.class !== undefined && html`<p><strong>${values.class}</strong> ${
+            values.sqlstate}${' '}<span class="said">${values.said}</span></p><p class="row">
             <${Act} session=${session} what="redrive" label="Redrive all of these …"
                 filter=${filter} /><${Act} session=${session} what="discard"
                 label="Discard all of these …" filter=${filter} /></p>`}
-        <h2>One by one, the newest first</h2>
+        <h2>${values.number ? `Number ${values.number}` : 'One by one, the newest first'}</h2>
         <${List} key=${JSON.stringify(filter)} values=${values} session=${session}
             filter=${filter} />`;
 }

@@ -15,6 +15,17 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
+// With the topic's partitions: of those the brokers, who are away, are not asked.
+ProcessStatus process() {
+    Worker::Status status;
+    for (const int partition : {0, 1}) {
+        status.lag.emplace_back().partition = {"orders", Partition{partition}};
+    }
+    ProcessStatus made;
+    made.workers.push_back({0, status, ""});
+    return made;
+}
+
 class PageTest : public Operator {
   protected:
     PageTest() {
@@ -33,7 +44,7 @@ class PageTest : public Operator {
         LoadResult loaded = load_configuration_text(text, "onceward.yaml", options);
         EXPECT_TRUE(loaded.usable());
         configuration_ = std::move(loaded.configuration);
-        page_ = std::make_unique<AdminPage>(configuration_, [] { return ProcessStatus{}; });
+        page_ = std::make_unique<AdminPage>(configuration_, process);
     }
     ~PageTest() override { page_->stop(); }
 
@@ -105,6 +116,8 @@ TEST_F(PageTest, DeadLettersOfOneCauseAreOneRowWhateverTheirValues) {
     ASSERT_EQ(list.size(), 2U) << list;
     EXPECT_EQ(list[0]["offset"], 2);  // the newest first
     EXPECT_EQ(list[0]["payload"], R"({"id": "b"})");
+    const std::string number = list[1]["number"].dump();
+    EXPECT_EQ(ask("/api/letters/list?number=" + number)["letters"], json::array({list[1]}));
     database().execute("UPDATE dead_letters SET resolved_at = now() WHERE record_offset = 3");
     EXPECT_EQ(ask("/api/letters/list")["letters"].size(), 2U);
     EXPECT_EQ(ask("/api/letters/list?state=all")["letters"].size(), 3U);
@@ -152,7 +165,7 @@ TEST_F(PageTest, AnotherNameOfTheMachineGetsNothing) {
 
 TEST_F(PageTest, AServerThatIsAwayIsPartOfTheAnswer) {
     configuration_.postgres.dsn = Secret("host=127.0.0.1 port=1");
-    page_ = std::make_unique<AdminPage>(configuration_, [] { return ProcessStatus{}; });
+    page_ = std::make_unique<AdminPage>(configuration_, process);
     const json found = ask("/api/overview");
     ASSERT_EQ(found["problems"].size(), 1U);
     EXPECT_EQ(found["problems"][0]["database"], "postgres");
