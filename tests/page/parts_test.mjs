@@ -2,7 +2,9 @@
 
 import {test} from 'node:test';
 import assert from 'node:assert/strict';
-import {advice, headline, topicState} from './advice.js';
+import {
+    advice, forgettable, headline, stuckPartitions, topicState, wholeClaims,
+} from './advice.js';
 import {ago, bytes, duration, indented, link, route, time} from './base.js';
 
 const worker = {number: 0, database: 'postgres', running: true, failure: ''};
@@ -45,8 +47,45 @@ test('a worker without PostgreSQL, a pause and a full outbox are said', () => {
 test('the worst of a topic is its state', () => {
     assert.equal(topicState(topic({halted: 1, open_letters: 3})).text, '1 halted');
     assert.equal(topicState(topic({open_letters: 3})).tone, 'warn');
-    assert.equal(topicState(topic({lag: 3})).text, 'catching up');
+    assert.equal(topicState(topic({lag: 3, age_ms: 900})).text, 'reading');
+    assert.equal(topicState(topic({lag: 3, age_ms: 60000})).text, 'catching up');
     assert.equal(topicState(topic({partitions: 0})).text, 'not read yet');
+});
+
+test('partitions of another process that stand still are a problem', () => {
+    const now = Date.UTC(2026, 10, 25, 9, 2);
+    const one = {database: 'd', topic: 'orders', partition: 1, next_offset: 7, lag: 3, mine: false,
+        owner: 'a:1/0', moved_at: '2026-11-25 09:00:00+00'};
+    const seen = new Map();
+    assert.deepEqual(stuckPartitions([one], seen, now), []);
+    assert.deepEqual(stuckPartitions([one], seen, now + 2000), []);
+    const stuck = stuckPartitions([one], seen, now + 6000);
+    assert.deepEqual(stuck, [one]);
+    assert.match(advice(overview(), [], stuck)[0].title, /1 partition of another process does not/);
+    assert.deepEqual(stuckPartitions([{...one, lag: 0}], seen, now + 8000), []);
+    for (const more of [{mine: true}, {lag: null}, {next_offset: 8}, {retired: true},
+        {moved_at: '2026-11-25 09:01:30+00'}]) {
+        const look = new Map();
+        stuckPartitions([one], look, now);
+        assert.deepEqual(stuckPartitions([{...one, ...more}], look, now + 6000), []);
+    }
+});
+
+test('a key is forgotten where it was applied', () => {
+    const claims = [{topic: 'orders'}, {topic: 'orders'}, {route: 'POST /pay'}, {group: 'inbox'}];
+    assert.deepEqual(forgettable({key: 'k', tenant: '', other: 'x'}, [{claims, leases: []}]),
+        [{key: 'k', topic: 'orders'}, {key: 'k', route: 'POST /pay'}]);
+    const leases = [{topic: 'calls', state: 'in_flight'}, {topic: 'o', state: 'done'}];
+    assert.deepEqual(forgettable({key: 'k', tenant: 't', digest: '1'}, [{claims: [], leases}]),
+        [{key: 'k', topic: 'o', tenant: 't', digest: true}]);
+    assert.deepEqual(forgettable({key: 'k'}, []), []);
+});
+
+test('a claim of a batch in several partitions is one claim', () => {
+    const claim = {digest: 'd', ledger: 'l', generation: 1, claimed_at: 't', topic: 'orders'};
+    const whole = wholeClaims([{...claim, partition: 0}, {...claim, partition: 1},
+        {...claim, generation: 2, partition: 1}]);
+    assert.deepEqual(whole.map((one) => one.places.map((at) => at.partition)), [[0, 1], [1]]);
 });
 
 test('times, sizes and durations are read by people', () => {

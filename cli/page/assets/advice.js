@@ -1,7 +1,7 @@
 // What is wrong, and what to do next: from the overview's and the partitions' answers to sentences.
 // Pure; the tests run it without a browser.
 
-import {count, duration, plural} from './base.js';
+import {count, duration, plural, time} from './base.js';
 
 // By the reason of a halt; docs/operations/halted.md has the whole of it.
 export const haltAdvice = {
@@ -55,9 +55,39 @@ function stalledItems(partitions) {
     }));
 }
 
-// The items that need somebody, the worst first.
-export function advice(overview, partitions) {
-    const items = [...haltedItems(partitions), ...stalledItems(partitions)];
+// Partitions of other processes whose messages wait at a fence that stands still. Why is in memory
+// there. A fence that stood still because nothing came has moved by the next look.
+const stillMs = 60000;
+const looksApart = 5000;
+export function stuckPartitions(partitions, seen, now = Date.now()) {
+    return partitions.filter((one) => {
+        const id = `${one.database}/${one.topic}/${one.partition}`;
+        const waits = !one.mine && !one.retired && one.lag > 0
+            && now - (time(one.moved_at)?.getTime() ?? now) > stillMs;
+        const before = seen.get(id);
+        if (!waits) seen.delete(id);
+        else if (before?.fence !== one.next_offset) seen.set(id, {fence: one.next_offset, at: now});
+        return waits && before?.fence === one.next_offset && now - before.at >= looksApart;
+    });
+}
+
+function stuckItems(stuck) {
+    return [...new Set(stuck.map((one) => one.topic))].map((topic) => {
+        const those = stuck.filter((one) => one.topic === topic);
+        const owners = [...new Set(those.map((one) => one.owner))].join(', ');
+        return {tone: 'bad',
+            title: `${topic}: ${plural(those.length, 'partition')} of another process ` +
+                `${those.length === 1 ? 'does' : 'do'} not move`,
+            text: `Messages wait there. Last taken by ${owners}.`,
+            next: 'The page or the log of that process has the reason. If it is gone, the group ' +
+                'gives its partitions to others.',
+            runbook: 'docs/runbooks.md#oncewardhalted', view: ['partitions', {topic}]};
+    });
+}
+
+// The items that need somebody, the worst first. `stuck`: what stuckPartitions found.
+export function advice(overview, partitions, stuck = []) {
+    const items = [...haltedItems(partitions), ...stalledItems(partitions), ...stuckItems(stuck)];
     const {process, topics, outbox} = overview;
     for (const worker of process.workers.filter((one) => !one.running)) {
         items.push({tone: 'bad', title: `Worker ${worker.number} of this process ended`,
@@ -103,10 +133,12 @@ export function topicState(topic) {
     if (topic.halted) return {tone: 'bad', text: `${topic.halted} halted`};
     if (topic.stalled) return {tone: 'bad', text: `${topic.stalled} stalled`};
     if (topic.paused) return {tone: 'warn', text: 'paused'};
+    if (topic.stuck) return {tone: 'bad', text: `${topic.stuck} stand still`};
     if (topic.partitions === 0) return {tone: 'plain', text: 'not read yet'};
     if (!topic.configured) return {tone: 'plain', text: 'not configured here'};
     if (topic.open_letters) return {tone: 'warn', text: 'dead letters'};
-    return {tone: 'good', text: topic.lag ? 'catching up' : 'up to date'};
+    if (!topic.lag) return {tone: 'good', text: 'up to date'};
+    return {tone: 'good', text: topic.age_ms > 10000 ? 'catching up' : 'reading'};
 }
 
 export function headline(items) {
@@ -114,4 +146,35 @@ export function headline(items) {
     if (bad) return {tone: 'bad', text: `${plural(bad, 'problem')} to solve`};
     if (items.length) return {tone: 'warn', text: `${plural(items.length, 'thing')} to look at`};
     return {tone: 'good', text: 'Everything that arrives is applied'};
+}
+
+// A ledger in a log keeps where a transaction's messages were, and not which of them had the key:
+// one claim then comes once for each partition. Here it is one with several `places`.
+export function wholeClaims(claims) {
+    const whole = new Map();
+    for (const claim of claims) {
+        const id = JSON.stringify([claim.digest, claim.ledger, claim.generation,
+            claim.claimed_at, claim.topic, claim.fingerprint]);
+        if (!whole.has(id)) whole.set(id, {...claim, places: []});
+        whole.get(id).places.push(claim);
+    }
+    return [...whole.values()];
+}
+
+// What `forget` is asked, for each topic or route that has applied the key: it takes one of them,
+// which a search in all of them does not name. Claims of a library or an import have neither.
+export function forgettable(values, servers) {
+    const asked = new Map();
+    const applied = servers.flatMap(({claims, leases}) => [...claims,
+        ...leases.filter((lease) => lease.state === 'done')]);
+    for (const claim of applied) {
+        const owner = claim.route || claim.topic;
+        if (!owner || asked.has(owner)) continue;
+        const body = {key: values.key, ...(claim.route ? {route: owner} : {topic: owner})};
+        for (const name of ['tenant', 'operation', 'source']) {
+            if (values[name]) body[name] = values[name];
+        }
+        asked.set(owner, values.digest === '1' ? {...body, digest: true} : body);
+    }
+    return [...asked.values()];
 }

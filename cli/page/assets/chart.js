@@ -8,11 +8,13 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 function options(series, width, height, unit) {
     const axis = {stroke: colour('--quiet'), grid: {stroke: colour('--line'), width: 1},
         ticks: {show: false}, font: '11px system-ui'};
-    const clock = (at) => new Date(at * 1000).toTimeString().slice(0, 5);
+    const clock = (at, digits = 8) => new Date(at * 1000).toTimeString().slice(0, digits);
+    // With seconds where two marks may be in one minute.
+    const marks = (ticks) => ticks.map((at) => clock(at, ticks[1] - ticks[0] < 60 ? 8 : 5));
     return {
         width, height, legend: {show: true, live: true}, cursor: {points: {size: 6}},
         scales: {y: {range: (_, low, high) => [0, Math.max(high * 1.1, 1)]}},
-        axes: [{...axis, values: (_, ticks) => ticks.map(clock), space: 70},
+        axes: [{...axis, values: (_, ticks) => marks(ticks), space: 70, size: 28},
             {...axis, size: 56, values: (_, ticks) => ticks.map((tick) => rate(tick))}],
         series: [{label: 'at', value: (_, at) => (at ? clock(at) : '–')},
             ...series.map(({label, tone}) => ({label, stroke: colour(tone), width: 1.5,

@@ -2,6 +2,7 @@
 
 import {useAnswer} from './api.js';
 import {Act} from './acts.js';
+import {forgettable, wholeClaims} from './advice.js';
 import {Answered, Empty, Note, Tag} from './parts.js';
 import {html, link, When} from './base.js';
 
@@ -16,6 +17,8 @@ function place(at) {
         at.partition}, ${offset}`;
 }
 
+const places = (claim) => claim.places.map((at, n) => html`${n > 0 && ' or '}${place(at)}`);
+
 function Hop({name, tone, children}) {
     return html`<li><h3><${Tag} tone=${tone}>${name}</${Tag}></h3><div>${children}</div></li>`;
 }
@@ -25,7 +28,7 @@ function Claim({claim, sinks}) {
     const mark = claim.fingerprint && html`, fingerprint <code>${claim.fingerprint}</code>`;
     return html`<${Hop} name="Claim" tone="good">
         <p>Applied <${When} at=${claim.claimed_at} /> (<code>${claim.claimed_at}</code>) from ${
-        place(claim)}.</p><p class="quiet">Ledger <code>${claim.ledger}</code>, generation ${
+        places(claim)}.</p><p class="quiet">Ledger <code>${claim.ledger}</code>, generation ${
         claim.generation}, kind ${claim.kind}${mark}</p></${Hop}>
         ${sink && html`<${Hop} name="Effect" tone="good"><p>Written to ${sink}, in the transaction
         of the claim: there is neither without the other.</p></${Hop}>`}`;
@@ -60,7 +63,8 @@ function Letter({letter}) {
 function Hops({server, sinks}) {
     const letters = [...server.dead_letters, ...(server.discarded_dead_letters ?? [])];
     return html`<ol class="hops">
-        ${server.claims.map((claim) => html`<${Claim} claim=${claim} sinks=${sinks} />`)}
+        ${wholeClaims(server.claims).map((claim) => html`<${Claim} claim=${claim}
+            sinks=${sinks} />`)}
         ${server.results.map((result) => html`<${Hop} name="Answer" tone="good"><p>${
             result.result}${result.status ? ` with status ${result.status}` : ''}, ${
             result.bytes} bytes, stored <${When} at=${result.stored_at} />. Repeats get it.</p>
@@ -105,13 +109,14 @@ function Memory({server}) {
 
 function Story({data, session, values}) {
     const [tone, title, next] = verdict(data.servers);
-    const applied = data.servers.some((one) => one.applied);
+    const owned = forgettable(values, data.servers);
     const empty = (one) => !one.claims.length && !one.leases.length && !one.outbox.length
         && !one.dead_letters.length && !one.evictions.length && !one.results.length
         && !one.discarded_dead_letters?.length;
     return html`<${Note} tone=${tone} title=${title}><p><code class="key">${values.key}</code></p>
-        <p>${next}</p>${applied && html`<${Act} session=${session} what="forget" label="Forget …"
-            values=${values} />`}</${Note}>
+        <p>${next}</p><p class="row">${owned.map((asked) => html`<${Act} session=${session}
+            what="forget" values=${asked} label=${owned.length > 1
+                ? `Forget in ${asked.topic ?? asked.route} …` : 'Forget …'} />`)}</p></${Note}>
         ${data.servers.map((server) => html`<section><h2>${data.servers.length > 1
             ? `On ${server.database}` : 'What is known'}</h2>
             ${empty(server) ? html`<${Empty}>No claim, lease, outbox row, dead letter or eviction

@@ -1,8 +1,8 @@
 // The first view: is all well, and if not, what comes next; then the topics.
 
-import {useMemo} from './hooks.mjs';
+import {useMemo, useRef} from './hooks.mjs';
 import {useAnswer} from './api.js';
-import {advice, headline, topicState} from './advice.js';
+import {advice, headline, stuckPartitions, topicState} from './advice.js';
 import {Chart, rates} from './chart.js';
 import {Answered, Empty, Item, Table, Tag} from './parts.js';
 import {count, duration, html, link, plural, rate, When} from './base.js';
@@ -57,7 +57,14 @@ function Charts({history}) {
 }
 
 function Shown({data, partitions}) {
-    const items = advice(data, partitions);
+    const seen = useRef(new Map());
+    // A paused topic stands still because somebody wants it.
+    const paused = new Set(data.topics.filter((one) => one.paused).map((one) => one.topic));
+    const stuck = stuckPartitions(partitions, seen.current)
+        .filter((one) => !paused.has(one.topic));
+    const topics = data.topics.map((topic) => ({...topic,
+        stuck: stuck.filter((one) => one.topic === topic.topic).length}));
+    const items = advice(data, partitions, stuck);
     const head = headline(items);
     const {process} = data;
     const workers = plural(process.workers.length, 'worker');
@@ -65,8 +72,8 @@ function Shown({data, partitions}) {
         tone=${head.tone}>${head.text}</${Tag}></span></h1>
         ${items.map((item) => html`<${Item} key=${item.title} item=${item} />`)}
         <section><h2>Topics</h2>
-        ${data.topics.length ? html`<${Table} caption="Topics of the group" columns=${columns}
-            rows=${data.topics} keyOf=${(topic) => topic.topic} />`
+        ${topics.length ? html`<${Table} caption="Topics of the group" columns=${columns}
+            rows=${topics} keyOf=${(topic) => topic.topic} />`
             : html`<${Empty}>The group reads no topic.</${Empty}>`}
         <p class="quiet">Rates, totals and dead letters are the whole group’s. Lag counts offsets up
         to the end of the log.</p></section>
