@@ -66,8 +66,8 @@ function App() {
             removeEventListener('keydown', pressed);
         };
     }, []);
-    const [title, View] = views[at.path] ?? ['Not here', () => html`<${Empty}>There is no such view.
-        <a href=${link('overview')}>Overview</a></${Empty}>`];
+    const [title, View] = views[at.path] ?? ['Not here', () => html`<h1>Not here</h1>
+        <${Empty}>There is no such view. <a href=${link('overview')}>Overview</a></${Empty}>`];
     useEffect(() => {
         document.title = `${title} · ${group ?? 'Onceward'}`;
     }, [title, group]);
