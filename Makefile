@@ -4,7 +4,7 @@
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox bench-inbox-rotation \
 	profile asan tsan format fuzz docs test-inbox linearizable race late packages packages-test \
-	traces-test chart-test
+	traces-test chart-test page-test
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -39,6 +39,12 @@ test-postgres: ## The core and conformance suites on PostgreSQL 14 to 18: VERSIO
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release
 	@VERSIONS='$(VERSIONS)' scripts/test-postgres
+
+page-test: ## The admin port's page in headless Chromium, with faults; writes docs/images (npm)
+	@scripts/setup page
+	@scripts/configure release
+	@cmake --build --preset release --target onceward
+	@tests/page/run
 
 test-inbox: ## The inbox's packages in C++, Go, Java, Python and TypeScript: LANGUAGES="go java"
 	@scripts/setup inbox

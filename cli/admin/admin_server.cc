@@ -93,14 +93,19 @@ struct AdminServer::State {
         if (path == "/livez") return answer(signed_by_me(sources.live));
         if (path == "/readyz") return answer(signed_by_me(sources.ready));
         const bool metrics = path == "/metrics";
-        if (!metrics || access.metrics_need_look()) {
+        // The page's own files say nothing of the group: they ask for a token first.
+        const bool page_file = sources.page && (path == "/" || path.starts_with("/assets/"));
+        if (!page_file && (!metrics || access.metrics_need_look())) {
             const auto caller = access.admit(request, AdminRole::look);
             if (const auto* refusal = std::get_if<AdminRefusal>(&caller)) {
                 return refuse(request, *refusal, answer);
             }
             if (path == "/api/caller") return answer(describe(std::get<AdminCaller>(caller)));
         }
-        if (!metrics) return answer(plain_response(404, "not here\n"));
+        if (!metrics) {
+            if (sources.page && sources.page(request, answer)) return;
+            return answer(plain_response(404, "not here\n"));
+        }
         const MutexLock lock(mutex);
         waiting.push_back(std::move(answer));
         wake.notify_all();

@@ -40,6 +40,8 @@ class AdminServer {
         AdminConfiguration access = {};
         // In a thread of its own, one after the other: an act may wait for PostgreSQL and Kafka.
         AdminActs act = {};
+        // Answers a GET itself, now or later, and returns true; else the path is not its own.
+        std::function<bool(const HttpRequest&, const HttpServer::Answer&)> page = {};
     };
     // Listens when it returns.
     AdminServer(const ListenAddress& address, Sources sources);

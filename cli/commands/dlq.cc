@@ -50,28 +50,6 @@ DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup
     return filter;
 }
 
-// What people and JSON can hold of a key's bytes.
-nlohmann::json text_of(const std::optional<std::string>& bytes) {
-    return bytes ? nlohmann::json(printable(*bytes)) : nlohmann::json(nullptr);
-}
-
-nlohmann::json to_json(const Letter& letter) {
-    return {{"number", letter.number},
-            {"topic", letter.topic},
-            {"partition", letter.partition.raw()},
-            {"offset", letter.offset.raw()},
-            {"class", letter.error_class},
-            {"sqlstate", letter.sqlstate},
-            {"reason", letter.reason},
-            {"created_at", letter.created_at},
-            {"state", letter.state},
-            {"attempts", letter.attempts},
-            {"redrives", letter.redrives},
-            {"key", text_of(letter.key_text)},
-            {"record_key", text_of(letter.record_key)},
-            {"payload_bytes", letter.payload_bytes}};
-}
-
 int list(const DlqOptions& options) {
     Collected found = collect(
         operator_setups(options, "dlq list", options.topic), [&](const OperatorSetup& setup) {
@@ -111,19 +89,7 @@ int show(const DlqOptions& options) {
                                                std::to_string(options.number),
                            "`onceward dlq list --state all` lists their numbers");
     }
-    const DeadLetterRecord& record = records.front();
-    nlohmann::json json = to_json(letters.front());
-    json["payload"] = text_of(record.payload);
-    if (record.fingerprint) json["fingerprint"] = *record.fingerprint;
-    if (record.first_fingerprint) json["first_fingerprint"] = *record.first_fingerprint;
-    if (record.first_places) {
-        json["first_places"] = nlohmann::json::parse(*record.first_places);
-    }
-    json["headers"] = nlohmann::json::array();
-    for (const StoredHeader& header : record.headers) {
-        json["headers"].push_back(
-            {{"name", printable(header.name)}, {"value", text_of(header.value)}});
-    }
+    const nlohmann::json json = to_json(letters.front(), records.front());
     if (options.json) {
         print_json(json);
         return exit_ok;
@@ -134,7 +100,7 @@ int show(const DlqOptions& options) {
                   << (value.is_string() ? safe_value(value.get<std::string>()) : value.dump())
                   << '\n';
     }
-    if (record.first_places) {
+    if (json.contains("first_places")) {
         std::cout << "first message: " << places_text(json["first_places"]) << '\n';
     }
     for (const auto& header : json["headers"]) {

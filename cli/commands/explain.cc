@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <iostream>
-#include <set>
 #include <vector>
 
 #include "cli/commands/commands.h"
+#include "cli/keys/key_story.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/output.h"
 #include "dedup/base/text.h"
-#include "schemas/queries.h"
-#include "sinks/outbox/outbox_rows.h"
 
 namespace onceward {
 namespace {
@@ -21,95 +19,6 @@ struct ExplainOptions : OperatorOptions {
     KeyQuestion question;
     bool result = false;
 };
-
-template <class Question>
-bool any_of(const nlohmann::json& list, Question question) {
-    return std::any_of(list.begin(), list.end(), question);
-}
-
-// Their ids are made of the key and of where they go, so that of each topic that has rows both are
-// looked for. What was sent is no longer there.
-nlohmann::json find_published(Connection& connection, const std::vector<Digest>& digests) {
-    std::set<std::string> topics;
-    const QueryResult waiting = connection.query(sql::outbox_topics, {std::nullopt});
-    for (int row = 0; row < waiting.rows(); ++row) topics.emplace(waiting.text(row, 1));
-    std::vector<std::optional<std::string_view>> names;
-    std::vector<Digest> ids;
-    for (const std::string& topic : topics) {
-        for (const Digest& digest : digests) {
-            for (const OutboxPlace place : {OutboxPlace::sink, OutboxPlace::also_publish}) {
-                names.emplace_back(topic);
-                ids.push_back(outbox_id(topic, place, digest));
-            }
-        }
-    }
-    if (ids.empty()) return nlohmann::json::array();
-    return rows_json(connection.query(sql::explain_outbox, Parameters{names, ids}),
-                     {"group", "topic", "id", "position", "created_at"});
-}
-
-// Headers and body only where they are asked for: they are somebody's data.
-nlohmann::json find_results(Connection& connection, const std::vector<Digest>& digests,
-                            bool whole) {
-    nlohmann::json list = nlohmann::json::array();
-    const QueryResult tables = connection.query(sql::explain_result_tables, {});
-    for (int table = 0; table < tables.rows(); ++table) {
-        try {
-            const QueryResult rows =
-                connection.prepared(sql::explain_results, Parameters{digests, whole},
-                                    {{"table", std::string(tables.text(table, 2))}}, true);
-            for (int row = 0; row < rows.rows(); ++row) {
-                list.push_back({{"ledger", tables.text(table, 0)},
-                                {"generation", tables.integer(table, 1)},
-                                {"digest", uuid_text(rows.binary_digest(row, 0))},
-                                {"result", rows.text(row, 1)},
-                                {"status", rows.binary_integer(row, 2)},
-                                {"bytes", rows.binary_integer(row, 3)},
-                                {"stored_at", rows.text(row, 4)}});
-                if (!whole) continue;
-                list.back()["headers"] = nlohmann::json::parse(rows.text(row, 5));
-                list.back()["body"] = rows.text(row, 6);
-            }
-        } catch (const PostgresError& error) {
-            if (error.sqlstate() != "42P01") throw;  // retention dropped it meanwhile
-        }
-    }
-    return list;
-}
-
-// The dead letters under the key, the newest first; of a message without a digest by the key's
-// text, in these topics. `only`: this topic's alone.
-nlohmann::json find_letters(Connection& connection, const std::vector<Digest>& digests,
-                            const std::string& key_text, const std::vector<std::string>& topics,
-                            const std::optional<std::string>& only) {
-    const std::vector<std::optional<std::string_view>> names(topics.begin(), topics.end());
-    nlohmann::json list = rows_json(
-        connection.query(sql::explain_dead_letters,
-                         Parameters{digests}.bytes(key_text).texts(names).optional_text(only)),
-        {"", "created_at", "group", "topic", "partition", "offset", "error_class", "sqlstate",
-         "reason", "fingerprint?", "first_fingerprint?", "first_places?", "number", "attempts",
-         "state"});
-    for (nlohmann::json& letter : list) {
-        const auto places = letter.find("first_places");
-        if (places != letter.end()) *places = nlohmann::json::parse(json_text(*places));
-    }
-    return list;
-}
-
-// The same of discarded ones, by their digests, which is all that is left of their keys; null where
-// this role may not read them.
-nlohmann::json find_discarded(Connection& connection, const std::vector<Digest>& digests,
-                              const std::optional<std::string>& only) try {
-    nlohmann::json list =
-        rows_json(connection.query(sql::explain_discarded_dead_letters, Parameters{digests, only}),
-                  {"number", "created_at", "group", "topic", "partition", "offset", "error_class",
-                   "sqlstate", "reason", "discarded_by", "discarded_at"});
-    for (nlohmann::json& letter : list) letter["state"] = "discarded";
-    return list;
-} catch (const PostgresError& error) {
-    if (error.sqlstate() != "42501") throw;
-    return nullptr;
-}
 
 // One of either as a sentence.
 std::string letter_text(const nlohmann::json& letter) {
@@ -126,13 +35,6 @@ std::string letter_text(const nlohmann::json& letter) {
            text_with(", the first's ", letter, "first_fingerprint");
 }
 
-// Whether this is of a ledger that could know the key. Where none is known, of a group that was
-// retired or a schema that was restored, what is found in any ledger counts.
-bool is_own(const nlohmann::json& ledgers, const nlohmann::json& found) {
-    const auto has_it = [&](const auto& ledger) { return ledger["ledger"] == found["ledger"]; };
-    return ledgers.empty() || any_of(ledgers, has_it);
-}
-
 // Prints a line for each ledger that could know the key and does not.
 void print_where_not_applied(const nlohmann::json& found) {
     for (const auto& ledger : found["ledgers"]) {
@@ -145,6 +47,11 @@ void print_where_not_applied(const nlohmann::json& found) {
     if (found["ledgers"].empty() && found["claims"].empty() && found["leases"].empty()) {
         std::cout << "not applied: no ledger of it is in use here\n";
     }
+}
+
+template <class Question>
+bool any_of(const nlohmann::json& list, Question question) {
+    return std::any_of(list.begin(), list.end(), question);
 }
 
 bool any_is_own(const nlohmann::json& found) {
@@ -193,77 +100,6 @@ void print_text(const nlohmann::json& found) {
     }
 }
 
-// What is looked for on one server.
-KeySearch search_of(const KeyQuestion& question, const OperatorSetup& setup) {
-    if (of_whole_configuration(question)) {
-        return key_search(question, *setup.configuration, setup.database);
-    }
-    KeySearch search;
-    search.candidates =
-        key_candidates(question, setup.configuration ? &*setup.configuration : nullptr);
-    if (!question.topic.empty()) search.topics.push_back(question.topic);
-    if (!question.route.empty()) search.routes.push_back(question.route);
-    return search;
-}
-
-// The ledgers that could know the key, each with since when its claims go back; '' if it has none
-// yet. Those of another group that reads a topic of that name know nothing of this one's messages.
-nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
-                           const KeySearch& search, const std::string& group,
-                           const nlohmann::json& begun) {
-    std::vector<std::optional<std::string_view>> sources(search.topics.begin(),
-                                                         search.topics.end());
-    sources.insert(sources.end(), search.routes.begin(), search.routes.end());
-    const QueryResult rows =
-        connection.query(sql::explain_ledgers,
-                         Parameters{sources, of_operation_alone(question), unless_empty(group)});
-    nlohmann::json ledgers = rows_json(rows, {"ledger"});
-    for (nlohmann::json& ledger : ledgers) {
-        ledger["claims_since"] = begun.value(json_text(ledger["ledger"]), "");
-    }
-    return ledgers;
-}
-
-// Since when all of them know: where they do not, the key was not applied since then.
-std::string known_since(const nlohmann::json& ledgers) {
-    std::string since;
-    for (const auto& ledger : ledgers) {
-        since = std::max(since, json_text(ledger["claims_since"]));
-    }
-    return since;
-}
-
-nlohmann::json found_on(const OperatorSetup& setup, const ExplainOptions& options,
-                        const KeySearch& search) {
-    const KeyQuestion& question = options.question;
-    const std::vector<Digest> digests = digests_of(search.candidates);
-    const std::optional<std::string> only = unless_empty(question.topic);
-    Connection connection = reading_session(setup);
-    nlohmann::json begun = nlohmann::json::object();
-    const nlohmann::json claims = find_claims(connection, search.candidates, begun);
-    const nlohmann::json leases = find_leases(connection, search.candidates);
-    const std::string group =
-        setup.configuration && question.group.empty() ? setup.configuration->group : question.group;
-    const nlohmann::json ledgers = own_ledgers(connection, question, search, group, begun);
-    const auto is_ours = [&](const nlohmann::json& found) { return is_own(ledgers, found); };
-    const auto is_done = [&](const nlohmann::json& lease) {
-        return lease["state"] == "done" && is_ours(lease);
-    };
-    return {{"database", setup.database},
-            {"applied", any_of(claims, is_ours) || any_of(leases, is_done)},
-            {"ledgers", ledgers},
-            {"claims", claims},
-            {"results", find_results(connection, digests, options.result)},
-            {"leases", leases},
-            {"outbox", find_published(connection, digests)},
-            {"evictions", rows_json(connection.query(sql::explain_evictions, {digests}),
-                                    {"digest", "evicted_at", "ledger", "evicted_by", "reason"})},
-            {"dead_letters", find_letters(connection, digests, question.key, search.topics, only)},
-            {"discarded_dead_letters", find_discarded(connection, digests, only)},
-            {"without_tenant", search.without_tenant},
-            {"claims_since", known_since(ledgers)}};
-}
-
 // Where only the key is said, all servers of the configuration; else the one that it is on.
 std::vector<OperatorSetup> asked_setups(const ExplainOptions& options) {
     const KeyQuestion& question = options.question;
@@ -298,13 +134,21 @@ int explain(const ExplainOptions& options) {
     const std::vector<OperatorSetup> setups = asked_setups(options);
     std::vector<KeySearch> searches;
     for (const OperatorSetup& setup : setups) {
-        searches.push_back(search_of(options.question, setup));
+        searches.push_back(search_of(options.question,
+                                     setup.configuration ? &*setup.configuration : nullptr,
+                                     setup.database));
     }
     throw_unless_any(searches);
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
         const auto place = static_cast<std::size_t>(&setup - setups.data());
-        all.push_back(found_on(setup, options, searches[place]));
+        const KeyQuestion& question = options.question;
+        const std::string& group = setup.configuration && question.group.empty()
+                                       ? setup.configuration->group
+                                       : question.group;
+        Connection connection = reading_session(setup);
+        all.push_back(key_story(connection, question, searches[place],
+                                {setup.database, group, options.result}));
         return exit_ok;
     });
     if (options.json) print_json(setups.size() == 1 ? all.front() : all);

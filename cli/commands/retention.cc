@@ -10,6 +10,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/configuration/units.h"
+#include "cli/operator/ledger_json.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/help.h"
@@ -30,24 +31,6 @@ std::string seconds_text(std::chrono::seconds duration) {
     return duration.count() == 0 ? "" : duration_text(duration);
 }
 
-nlohmann::json to_json(const RetentionHolder& holder) {
-    nlohmann::json json{{"group", holder.group},
-                        {"watermark", holder.watermark ? nlohmann::json(*holder.watermark)
-                                                       : nlohmann::json(nullptr)}};
-    if (is_route_name(holder.topic)) {
-        json["route"] = holder.topic;
-    } else {
-        json["topic"] = holder.topic;
-        json["partition"] = holder.partition;
-    }
-    if (holder.replay) {
-        json["replay"] = *holder.replay;
-        json["started_by"] = holder.started_by;
-        json["started_at"] = holder.started_at;
-    }
-    return json;
-}
-
 std::string holder_text(const RetentionHolder& holder) {
     if (holder.replay) {
         return filled("replay {replay} of topic {topic}, which {started_by} began at {started_at}",
@@ -65,27 +48,6 @@ std::string holder_text(const RetentionHolder& holder) {
            (holder.partition < 0 ? std::string("its list of partitions")
                                  : "partition " + std::to_string(holder.partition)) +
            ": " + passed;
-}
-
-nlohmann::json to_json(const LedgerView& ledger) {
-    nlohmann::json json{{"ledger", ledger.name},
-                        {"store", ledger.store},
-                        {"reach", ledger.reach},
-                        {"retention_seconds", ledger.retention.count()},
-                        {"generations", ledger.generations},
-                        {"claims_estimated", ledger.claims},
-                        {"claims_counted", ledger.claims_counted},
-                        {"bytes", ledger.bytes},
-                        {"oldest", ledger.oldest},
-                        {"oldest_seconds", ledger.oldest_age.count()},
-                        {"held_back_seconds", ledger.held_back.count()},
-                        {"held_back_by", nlohmann::json::array()}};
-    if (ledger.store == "lease") {
-        json["leases_held"] = ledger.leases_held;
-        json["leases_waiting"] = ledger.leases_waiting;
-        json["oldest_lease_seconds"] = ledger.oldest_lease.count();
-    }
-    return json;
 }
 
 // The hours of the ledger, from the configuration; nullopt if it does not set them.

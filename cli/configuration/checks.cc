@@ -201,6 +201,9 @@ void check_postgres(const Configuration& configuration, Report& report) {
 }
 
 void check_admin(const Configuration& configuration, Report& report) {
+    if (configuration.admin_text == "off" && configuration.admin_page == true) {
+        report.error_at("admin.page", "There is no page without a port. Set `admin.listen`.");
+    }
     if (configuration.admin || configuration.admin_text == "off") return;
     report.error_at("admin.listen", "`" + configuration.admin_text +
                                         "` is not an address to listen at. Write `127.0.0.1:9464`, "

@@ -38,6 +38,17 @@ struct Mark {
 // What topics call the server in `postgres`.
 inline constexpr const char* default_database = "postgres";
 
+// Where an option's value came from.
+struct OptionOrigin {
+    enum class Source : std::uint8_t { file, environment, secret_file, standard };
+    std::string path;  // such as `topics[0].key.preset`
+    std::string value = {};
+    bool secret = false;  // then without its value
+    Source source = Source::file;
+    std::string name = {};  // of the variable, or of the file that it is in
+    Mark mark = {};         // where the option is in the configuration; none for a default
+};
+
 // A further PostgreSQL server.
 struct DatabaseConfiguration {
     std::string name;
@@ -133,6 +144,7 @@ struct TracesConfiguration {
 
 struct Configuration {
     std::string file;   // for messages
+    std::vector<OptionOrigin> origins;
     std::string group;  // also kafka.group
     KafkaOptions kafka;
     Mark kafka_mark;
@@ -151,6 +163,7 @@ struct Configuration {
     // Where /metrics, /livez and /readyz are; none: nowhere.
     std::optional<ListenAddress> admin;
     std::string admin_text;                        // as it was written
+    std::optional<bool> admin_page;                // whether it has a page; none: if on loopback
     AdminConfiguration admin_access;
     Secret operator_dsn;                           // as in DatabaseConfiguration
     std::vector<TopicConfiguration> topics;        // in the file's order; names are unique

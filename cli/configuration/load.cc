@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "cli/configuration/checks.h"
+#include "cli/configuration/origins.h"
 #include "cli/configuration/values.h"
 #include "consumer/decode/decoder.h"
 #include "dedup/base/expects.h"
@@ -107,6 +108,7 @@ LoadResult load_configuration_text(const std::string& text, const std::string& f
         substitute(*root, folder, options, report);
         read_configuration(*root, result.configuration, report);
         resolve_paths(result.configuration, folder);
+        result.configuration.origins = option_origins(*root);
         // Nothing was read of a root that is no mapping, not even the defaults.
         if (root->kind == Node::Kind::mapping) check_combinations(result.configuration, report);
     }

@@ -114,6 +114,12 @@ const std::vector<OptionSpec> process_options = {
      "system choose one, which is logged. Who may read and act there is in the options below.",
      "Two processes on one machine need two ports; the one that finds it taken runs without, says "
      "so and tries again."},
+    {"admin.page", "<on if admin.listen is a loopback address, else off>",
+     into([](To& to) { return &to.configuration.admin_page; }, {"off", "on"}),
+     "Whether the admin port also serves a web page at `/`: topics, partitions, key search, dead "
+     "letters with their payloads, ledgers, this configuration without its secrets.",
+     "Everybody who reaches the port can read payloads of dead letters, hence `off` where the port "
+     "is not on the loopback."},
 };
 
 }  // namespace onceward

@@ -164,8 +164,9 @@ std::string to_text(const ListenAddress& address) {
 }
 
 bool is_loopback(const ListenAddress& address) {
+    const bool numeric = address.host.find_first_not_of("0123456789.") == std::string::npos;
     return address.host == "localhost" || address.host == "::1" ||
-           address.host.starts_with("127.");
+           (numeric && address.host.starts_with("127."));
 }
 
 }  // namespace onceward

@@ -6,6 +6,7 @@
 
 #include "dedup/base/text.h"
 #include "schemas/queries.h"
+#include "sinks/dead_letters/dead_letter_sink.h"
 
 namespace onceward {
 namespace {
@@ -104,6 +105,48 @@ std::vector<DeadLetterRecord> read_records(Connection& connection,
     };
     std::ranges::sort(records, {}, place);
     return records;
+}
+
+namespace {
+
+// What people and JSON can hold of a key's bytes.
+nlohmann::json text_of(const std::optional<std::string>& bytes) {
+    return bytes ? nlohmann::json(printable(*bytes)) : nlohmann::json(nullptr);
+}
+
+}  // namespace
+
+nlohmann::json to_json(const Letter& letter) {
+    return {{"number", letter.number},
+            {"topic", letter.topic},
+            {"partition", letter.partition.raw()},
+            {"offset", letter.offset.raw()},
+            {"class", letter.error_class},
+            {"sqlstate", letter.sqlstate},
+            {"reason", letter.reason},
+            {"created_at", letter.created_at},
+            {"state", letter.state},
+            {"attempts", letter.attempts},
+            {"redrives", letter.redrives},
+            {"key", text_of(letter.key_text)},
+            {"record_key", text_of(letter.record_key)},
+            {"payload_bytes", letter.payload_bytes}};
+}
+
+nlohmann::json to_json(const Letter& letter, const DeadLetterRecord& record) {
+    nlohmann::json json = to_json(letter);
+    json["payload"] = text_of(record.payload);
+    if (record.fingerprint) json["fingerprint"] = *record.fingerprint;
+    if (record.first_fingerprint) json["first_fingerprint"] = *record.first_fingerprint;
+    if (record.first_places) {
+        json["first_places"] = nlohmann::json::parse(*record.first_places);
+    }
+    json["headers"] = nlohmann::json::array();
+    for (const StoredHeader& header : record.headers) {
+        json["headers"].push_back(
+            {{"name", printable(header.name)}, {"value", text_of(header.value)}});
+    }
+    return json;
 }
 
 }  // namespace onceward

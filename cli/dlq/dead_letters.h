@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -84,5 +85,10 @@ struct DeadLetterRecord {
 // Those of them that are still there, in the order of `numbers`.
 std::vector<DeadLetterRecord> read_records(Connection& connection,
                                            const std::vector<std::int64_t>& numbers);
+
+// For `dlq --json` and the admin port's page. Bytes are as printable() writes them.
+nlohmann::json to_json(const Letter& letter);
+// With payload and headers.
+nlohmann::json to_json(const Letter& letter, const DeadLetterRecord& record);
 
 }  // namespace onceward

@@ -15,7 +15,7 @@ AdminPort::AdminPort(std::optional<ListenAddress> address, const WorkerSlots& sl
                      const std::vector<ConnectionOptions>& servers,
                      std::chrono::milliseconds totals_every,
                      std::function<void(ProcessStatus&)> complete, AdminConfiguration access,
-                     AdminActs act)
+                     AdminActs act, const Configuration* page)
     : address_(std::move(address)),
       slots_(slots),
       complete_(std::move(complete)),
@@ -27,7 +27,15 @@ AdminPort::AdminPort(std::optional<ListenAddress> address, const WorkerSlots& sl
             totals_.push_back(std::make_unique<GroupTotals>(server, group, totals_every));
         }
     }
+    if (address_ && page != nullptr && AdminPage::wanted(*page)) {
+        page_ = std::make_unique<AdminPage>(*page, [this] { return status(); });
+    }
     tend();
+}
+
+AdminPort::~AdminPort() {
+    // Its answers belong to the server, which ends first.
+    if (page_) page_->stop();
 }
 
 std::optional<ListenAddress> AdminPort::address() const {
@@ -53,13 +61,19 @@ void AdminPort::tend() {
     if (now < next_try_) return;
     next_try_ = now + try_every;
     try {
-        server_ = std::make_unique<AdminServer>(
-            *address_, AdminServer::Sources{[this] { return liveness(slots_.status()); },
-                                            [this] { return readiness(status()); },
-                                            [this] { return metrics(); }, slots_.status().group,
-                                            access_, act_});
-        log_info("admin.listening",
-                 {{"host", server_->address().host}, {"port", server_->address().port}});
+        AdminServer::Sources sources{[this] { return liveness(slots_.status()); },
+                                     [this] { return readiness(status()); },
+                                     [this] { return metrics(); }, slots_.status().group,
+                                     access_, act_};
+        if (page_) {
+            sources.page = [this](const HttpRequest& request, const HttpServer::Answer& answer) {
+                return page_->handle(request, answer);
+            };
+        }
+        server_ = std::make_unique<AdminServer>(*address_, std::move(sources));
+        log_info("admin.listening", {{"host", server_->address().host},
+                                     {"port", server_->address().port},
+                                     {"page", page_ ? "on" : "off"}});
     } catch (const AdminError& error) {
         if (!told_) log_error("admin.unavailable", {{"error", error.what()}});
         told_ = true;

@@ -10,6 +10,7 @@
 
 #include "cli/admin/admin_server.h"
 #include "cli/admin/group_totals.h"
+#include "cli/page/page.h"
 #include "cli/process/worker_slots.h"
 
 namespace onceward {
@@ -20,12 +21,13 @@ class AdminPort {
     // `servers`: for the group's durable totals, read when they are asked for, not more often than
     // `totals_every`. Shorter shows them sooner, and asks PostgreSQL more often. `complete` adds
     // what the slots do not know of, in the server's own threads. `act`: for whom `access` lets
-    // operate.
+    // operate. `page`: what the page shows, which outlives it; null: there is no page.
     AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
               const std::vector<ConnectionOptions>& servers,
               std::chrono::milliseconds totals_every = std::chrono::seconds(10),
               std::function<void(ProcessStatus&)> complete = {}, AdminConfiguration access = {},
-              AdminActs act = {});
+              AdminActs act = {}, const Configuration* page = nullptr);
+    ~AdminPort();
     // To be called again and again: opens the port as long as it is not open.
     void tend();
     // Where it listens; none while it does not.
@@ -40,6 +42,7 @@ class AdminPort {
     std::function<void(ProcessStatus&)> complete_;
     AdminConfiguration access_;
     AdminActs act_;
+    std::unique_ptr<AdminPage> page_;
     std::unique_ptr<AdminServer> server_;
     std::chrono::steady_clock::time_point next_try_{};
     bool told_ = false;

@@ -221,7 +221,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         if (traces) status.traces = traces->tracer().counts();
     };
     AdminPort admin(configuration.admin, slots, connections, totals_every, complete,
-                    configuration.admin_access, admin_acts(configuration));
+                    configuration.admin_access, admin_acts(configuration), &configuration);
     ServiceManager manager;
     manager.ready();
 

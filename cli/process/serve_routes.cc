@@ -148,7 +148,7 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
         if (traces) status.traces = traces->tracer().counts();
     };
     AdminPort admin(configuration.admin, slots, {configuration.postgres}, totals_every, complete,
-                    configuration.admin_access, admin_acts(configuration));
+                    configuration.admin_access, admin_acts(configuration), &configuration);
     ServiceManager manager;
     manager.ready();
     while (!stop_requested()) {

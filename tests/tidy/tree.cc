@@ -88,9 +88,11 @@ Tree read_tree(const std::filesystem::path& root) {
             continue;
         }
         if (!entry->is_regular_file()) continue;
+        std::string& text = tree[std::filesystem::relative(entry->path(), root).generic_string()];
+        // Nor are pictures, which pages may show.
+        if (entry->path().extension() == ".png") continue;
         std::ifstream file(entry->path(), std::ios::binary);
-        tree.emplace(std::filesystem::relative(entry->path(), root).generic_string(),
-                     std::string(std::istreambuf_iterator<char>(file), {}));
+        text.assign(std::istreambuf_iterator<char>(file), {});
     }
     return tree;
 }
