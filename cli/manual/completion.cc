@@ -8,7 +8,9 @@ namespace onceward {
 namespace {
 
 // In single quotes of a shell of the Bourne kind.
-std::string shell_quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
+std::string shell_quoted(const std::string& text) {
+    return "'" + replaced(text, "'", "'\\''") + "'";
+}
 
 std::string joined_by(const std::vector<std::string>& words, const std::string& between) {
     std::string line;
@@ -108,7 +110,8 @@ std::string zsh_command(const CommandText& command) {
         entries += " \\\n                '1:command:->command'";
         commands = "            commands=(" + commands + ")\n";
     }
-    return "        (" + shell_quoted(command.words()) + ")\n" + commands + "            _arguments -s" +
+    const std::string begin = "        (" + shell_quoted(command.words()) + ")\n";
+    return begin + commands + "            _arguments -s" +
            entries + " ;;\n";
 }
 
