@@ -2,21 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <sstream>
+
+#include "cli/terminal/help.h"
 
 namespace onceward {
 namespace {
-
-// CLI11 writes the values of a choice as `TEXT:{ndjson,csv}`.
-std::vector<std::string> choices_of(const std::string& type) {
-    const std::size_t from = type.find('{');
-    const std::size_t to = type.find('}');
-    if (from == std::string::npos || to == std::string::npos || to < from) return {};
-    std::vector<std::string> choices;
-    std::istringstream list(type.substr(from + 1, to - from - 1));
-    for (std::string choice; std::getline(list, choice, ',');) choices.push_back(choice);
-    return choices;
-}
 
 bool names_a_file(const OptionText& option, const std::string& type) {
     if (type.find("FILE") != std::string::npos || type.find("PATH") != std::string::npos ||
@@ -39,7 +29,7 @@ OptionText option_text(const CLI::Option& option) {
     }
     const std::string type = option.get_type_name();
     if (option.get_type_size() != 0) text.value = type.substr(0, type.find(':'));
-    text.choices = choices_of(type);
+    text.choices = choices_of(option);
     text.initial = option.get_default_str();
     text.text = option.get_description();
     text.required = option.get_required();
@@ -61,8 +51,7 @@ CommandText command_text(const CLI::App& app, std::vector<std::string> path) {
          app.get_options([](const CLI::Option* one) { return !one->get_group().empty(); })) {
         command.options.push_back(option_text(*option));
     }
-    for (const CLI::App* child :
-         app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); })) {
+    for (const CLI::App* child : shown_commands(app)) {
         command.commands.push_back(command_text(*child, path));
     }
     return command;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/terminal/exit_code.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/style.h"
 
 namespace onceward {
@@ -57,7 +58,9 @@ std::pair<std::string, std::string> type_of(const CLI::Option& option) {
     const std::string type = option.get_type_size() == 0 ? "" : option.get_type_name();
     const auto colon = type.find(':');
     if (colon == std::string::npos) return {type, ""};
-    return {type.substr(0, colon), type.substr(colon + 1)};
+    const std::vector<std::string> choices = choices_of(option);
+    return {type.substr(0, colon),
+            choices.empty() ? type.substr(colon + 1) : "one of " + joined(choices)};
 }
 
 bool takes_several(const CLI::Option& option) {
@@ -174,6 +177,14 @@ nlohmann::ordered_json option_json(const CLI::Option& option) {
 std::string full_name(const CLI::App& command) {
     const CLI::App* parent = command.get_parent();
     return (parent == nullptr ? "" : full_name(*parent) + " ") + command.get_name();
+}
+
+std::vector<std::string> choices_of(const CLI::Option& option) {
+    const std::string type = option.get_type_name();
+    const std::size_t from = type.find('{');
+    const std::size_t to = type.find('}');
+    if (from == std::string::npos || to == std::string::npos || to < from) return {};
+    return CLI::detail::split(type.substr(from + 1, to - from - 1), ',');
 }
 
 std::vector<const CLI::App*> shown_commands(const CLI::App& app) {

@@ -26,6 +26,8 @@ void end_help(CLI::App& command, const HelpEnd& end);
 
 // Such as `onceward dlq redrive`.
 std::string full_name(const CLI::App& command);
+// The only values that an option takes; empty if it takes others too.
+std::vector<std::string> choices_of(const CLI::Option& option);
 // Commands and subcommands that help shows, in its order.
 std::vector<const CLI::App*> shown_commands(const CLI::App& app);
 

@@ -68,13 +68,14 @@ CLI::Validator number_within(double least, double most) {
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {
-    const std::string all = joined(words);
+    std::string listed;
+    for (const std::string& word : words) listed += (listed.empty() ? "" : ",") + word;
     return CLI::Validator(
-        [all, known = std::move(words)](const std::string& text) {
+        [known = std::move(words)](const std::string& text) {
             if (std::ranges::find(known, text) != known.end()) return std::string();
-            return taken("one of " + all, text) + did_you_mean(text, known);
+            return taken("one of " + joined(known), text) + did_you_mean(text, known);
         },
-        "one of " + all);
+        "{" + listed + "}");
 }
 
 CLI::Validator not_empty(std::string what) {

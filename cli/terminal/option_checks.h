@@ -18,7 +18,8 @@ CLI::Validator number_above(double least);
 CLI::Validator number_within(double least, double most);
 // The words with commas between them.
 std::string joined(const std::vector<std::string>& words);
-// One of these words; help shows them.
+// One of these words. It describes itself as CLI11's own check does, so that help, manual pages and
+// completions find the words by choices_of() (cli/terminal/help.h).
 CLI::Validator one_of(std::vector<std::string> words);
 // `what`: such as `a reason`.
 CLI::Validator not_empty(std::string what);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -69,6 +70,21 @@ std::string bash_offers(const std::string& words) {
     std::getline(std::ifstream(folder / "answer"), answer);
     fs::remove_all(folder);
     return answer;
+}
+
+// The program's own checks say their words as CLI11's do.
+TEST(Completion, HasTheOnlyValuesThatAnOptionOfTheProgramTakes) {
+    const CommandText program = onceward_commands();
+    std::vector<std::string> formats;
+    for (const CommandText* command : all_commands(program)) {
+        if (command->words() != "onceward produce") continue;
+        for (const OptionText& option : command->options) {
+            if (std::ranges::find(option.names, "--format") != option.names.end()) {
+                formats = option.choices;
+            }
+        }
+    }
+    EXPECT_THAT(formats, testing::ElementsAre("json", "protobuf"));
 }
 
 TEST(Completion, OffersInBashWhatFitsThePlace) {
