@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/configuration/units.h"
+
 namespace onceward {
 namespace {
 
@@ -23,23 +25,6 @@ AdminRefusal unknown(const std::string& detail) {
 
 AdminRefusal forbidden(const std::string& detail) {
     return {.status = 403, .title = "Not allowed", .detail = detail};
-}
-
-// Without port.
-std::string host_of(std::string_view authority) {
-    const bool version_6 = authority.starts_with('[');
-    const std::size_t end = version_6 ? authority.find(']') + 1 : authority.find(':');
-    return std::string(authority.substr(0, end));
-}
-
-// DANGER: a page of any site can make its own name mean 127.0.0.1, and would then read here as this
-// machine. The name is in `Host`.
-bool names_this_machine(const HttpRequest& request) {
-    const auto host = only_value(request.headers, "Host");
-    if (!host) return false;
-    const std::string name = host_of(*host);
-    const bool number = name.find_first_not_of("0123456789.") == std::string::npos;
-    return name == "localhost" || name == "[::1]" || (number && name.starts_with("127."));
 }
 
 // Nullopt if the request may come from a page of another site: browsers add a certificate to its
@@ -62,6 +47,17 @@ std::optional<AdminRefusal> refuse_other_sites(const HttpRequest& request) {
 }
 
 }  // namespace
+
+bool names_this_machine(const HttpHeaders& headers) {
+    const auto host = only_value(headers, "Host");
+    if (!host) return false;
+    std::string name(*host);
+    const std::size_t colon = name.rfind(':');
+    const bool has_port = colon != std::string::npos && name.find(']', colon) == std::string::npos;
+    if (has_port) name.resize(colon);
+    if (name == "[::1]") name = "::1";
+    return is_loopback({.host = name});
+}
 
 std::string_view to_text(AdminRole role) {
     return role == AdminRole::operate ? "operate" : "look";
@@ -129,7 +125,7 @@ std::variant<AdminCaller, AdminRefusal> AdminAccess::admit(const HttpRequest& re
         const bool open = wanted == AdminRole::look && open_ &&
                           values_of(request.headers, "Authorization").empty();
         if (!open) return caller;
-        if (names_this_machine(request)) return AdminCaller{};
+        if (names_this_machine(request.headers)) return AdminCaller{};
         return forbidden(
             "Without credentials this is for this machine alone: ask for it as `localhost` or "
             "`127.0.0.1`.");

@@ -55,6 +55,11 @@ class AdminAccess {
     bool metrics_need_look_ = false;
 };
 
+// Whether `Host` names this machine itself.
+// DANGER: a page of any site can make its own name mean 127.0.0.1, and would then read here as this
+// machine does (DNS rebinding). The name is in `Host`.
+bool names_this_machine(const HttpHeaders& headers);
+
 // The name of the header that a request that acts must have; its value does not matter. A form of
 // another site cannot send it, and a script of one has to ask first, which is never allowed.
 inline constexpr const char* act_header = "Onceward-Act";

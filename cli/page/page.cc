@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "cli/admin/access.h"
+#include "cli/configuration/units.h"
 #include "cli/page/page_files.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutex.h"

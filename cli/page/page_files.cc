@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "cli/configuration/units.h"
-
 namespace onceward {
 namespace {
 
@@ -64,17 +62,6 @@ void add_page_headers(HttpResponse& response) {
     response.headers.emplace_back("X-Frame-Options", "DENY");
     response.headers.emplace_back("Referrer-Policy", "no-referrer");
     response.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");
-}
-
-bool names_this_machine(const HttpHeaders& headers) {
-    const auto host = only_value(headers, "Host");
-    if (!host) return false;
-    std::string name(*host);
-    const std::size_t colon = name.rfind(':');
-    const bool has_port = colon != std::string::npos && name.find(']', colon) == std::string::npos;
-    if (has_port) name.resize(colon);
-    if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
-    return is_loopback({.host = name});
 }
 
 }  // namespace onceward

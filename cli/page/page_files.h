@@ -29,8 +29,4 @@ std::optional<HttpResponse> file_response(const HttpRequest& request,
 // frame around it.
 void add_page_headers(HttpResponse& response);
 
-// Whether the request's `Host` names this machine itself. A page of somebody else could otherwise
-// read the answers, by having its own name resolve to the loopback (DNS rebinding).
-bool names_this_machine(const HttpHeaders& headers);
-
 }  // namespace onceward

@@ -153,5 +153,19 @@ TEST(AdminAccess, ARefusalSaysHowToAskAndNoToken) {
     EXPECT_EQ(response.body.find("sesame"), std::string::npos);
 }
 
+TEST(AdminHost, OnlyTheMachinesOwnNamesPass) {
+    for (const char* host : {"localhost", "localhost:9464", "127.0.0.1:80", "127.1.2.3", "[::1]",
+                             "[::1]:9464"}) {
+        EXPECT_TRUE(names_this_machine({{"Host", host}})) << host;
+    }
+    for (const char* host : {"evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80",
+                             "127.evil.example", "10.0.0.1", "", "[::2]:80", "::1", "[::1]x",
+                             "[localhost]", "127.0.0.1:1:2"}) {
+        EXPECT_FALSE(names_this_machine({{"Host", host}})) << host;
+    }
+    EXPECT_FALSE(names_this_machine({}));
+    EXPECT_FALSE(names_this_machine({{"Host", "localhost"}, {"Host", "evil.example"}}));
+}
+
 }  // namespace
 }  // namespace onceward
