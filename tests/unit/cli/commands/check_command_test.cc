@@ -1,37 +1,20 @@
 // `init`, `check` and `config`, through the program itself.
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/unit/cli/commands/program_run.h"
+
 namespace onceward {
 namespace {
 
-struct Answer {
-    int exit_code = -1;
-    std::string output;  // standard output
-};
+using Answer = cli_tests::Ran;
 
-Answer run(const std::string& arguments) {
-    const std::string command = std::string("env -u ONCEWARD_DSN -u KAFKA_SERVERS '") +
-                                ONCEWARD_EXECUTABLE + "' " + arguments + " 2>/dev/null";
-    Answer answer;
-    FILE* pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) throw std::runtime_error("cannot start a shell");
-    std::array<char, 4096> block{};
-    for (std::size_t count = 0; (count = std::fread(block.data(), 1, block.size(), pipe)) > 0;) {
-        answer.output.append(block.data(), count);
-    }
-    const int status = ::pclose(pipe);
-    answer.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return answer;
-}
+Answer run(const std::string& arguments) { return cli_tests::Folder().run(arguments); }
 
 std::string starter_file() {
     const auto path = std::filesystem::path(testing::TempDir()) / "check_command_test.yaml";
@@ -116,7 +99,7 @@ TEST(CheckCommand, BrokersAreNeededOnlyWhereSomethingAsksThem) {
 
 TEST(Program, AMistypedCommandIsNamedWithTheNearestOne) {
     const auto said = [](const std::string& arguments) {
-        return run(arguments + " 2>&1 >/dev/null #").output;
+        return run(arguments).errors;
     };
     EXPECT_NE(said("ofsets").find("`ofsets`; did you mean `offsets`?"), std::string::npos);
     EXPECT_NE(said("dlq lst").find("`lst` of `dlq`; did you mean `list`?"), std::string::npos);

@@ -2,17 +2,12 @@
 // each other, and what the configuration says.
 
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 
-#include "tests/support/unique.h"
+#include "tests/unit/cli/commands/program_run.h"
 
 namespace onceward {
 namespace {
@@ -60,28 +55,10 @@ http:
       topic: reads
 )";
 
-struct Described {
-    int exit_code = -1;
-    std::string output;
-};
-
-// `errors`: where what it says of them goes.
-Described described(const std::string& configuration, const char* errors = "2>/dev/null") {
-    const auto file = std::filesystem::path(testing::TempDir()) / support::unique_name("describe");
-    std::ofstream(file) << configuration;
-    const std::string command = std::string("'") + ONCEWARD_EXECUTABLE +
-                                "' describe --openapi -c '" + file.string() + "' " + errors;
-    Described answer;
-    FILE* const pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) throw std::runtime_error("cannot start a shell");
-    std::array<char, 4096> block{};
-    for (std::size_t count = 0; (count = std::fread(block.data(), 1, block.size(), pipe)) > 0;) {
-        answer.output.append(block.data(), count);
-    }
-    const int status = ::pclose(pipe);
-    std::filesystem::remove(file);
-    answer.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return answer;
+cli_tests::Ran described(const std::string& configuration) {
+    const cli_tests::Folder folder;
+    folder.write("onceward.yaml", configuration);
+    return folder.run("describe --openapi -c onceward.yaml");
 }
 
 class DescribeCommand : public testing::Test {
@@ -137,7 +114,7 @@ class DescribeCommand : public testing::Test {
         }
     }
 
-    const Described printed_ = described(routes_of_each_kind);
+    const cli_tests::Ran printed_ = described(routes_of_each_kind);
     const nlohmann::json document_ = nlohmann::json::parse(printed_.output, nullptr, false);
 };
 
@@ -219,30 +196,28 @@ std::string routes_with(const std::string& dsn, const std::string& path) {
 
 TEST(DescribeCommandWithoutVariables, WarnsOfThemAndPrintsTheContract) {
     const std::string configuration = routes_with("${ONCEWARD_NOT_SET_DSN}", "/events");
-    const Described answer = described(configuration);
+    const cli_tests::Ran answer = described(configuration);
     EXPECT_EQ(answer.exit_code, 0);
     const auto document = nlohmann::json::parse(answer.output, nullptr, false);
     ASSERT_TRUE(document.is_object()) << answer.output;
     EXPECT_TRUE(document.at("paths").contains("/events"));
-    const Described warned = described(configuration, "2>&1 >/dev/null");
-    EXPECT_THAT(warned.output, HasSubstr("The variable ONCEWARD_NOT_SET_DSN is not set"));
+    EXPECT_THAT(answer.errors, HasSubstr("The variable ONCEWARD_NOT_SET_DSN is not set"));
 }
 
 TEST(DescribeCommandWithoutVariables, RefusesWhereTheContractHangsOnOne) {
-    const Described answer =
-        described(routes_with("host=localhost", "/${ONCEWARD_NOT_SET_PATH}"), "2>&1");
-    EXPECT_EQ(answer.exit_code, 78) << answer.output;
-    EXPECT_THAT(answer.output, HasSubstr("http.routes[0].path: The contract depends on this"));
+    const cli_tests::Ran answer =
+        described(routes_with("host=localhost", "/${ONCEWARD_NOT_SET_PATH}"));
+    EXPECT_EQ(answer.exit_code, 78) << answer.errors;
+    EXPECT_THAT(answer.errors, HasSubstr("http.routes[0].path: The contract depends on this"));
 }
 
 TEST(DescribeCommandWithoutRoutes, HasNoOpenApiToPrint) {
-    const Described answer = described(
+    const cli_tests::Ran answer = described(
         "group: shop\nkafka: {bootstrap_servers: localhost}\npostgres: {dsn: host=localhost}\n"
         "topics: [{name: a, key: {preset: idempotency-key}, sink: {table: t, columns: {id: "
-        "/id}}}]\n",
-        "2>&1");
+        "/id}}}]\n");
     EXPECT_NE(answer.exit_code, 0);
-    EXPECT_THAT(answer.output, HasSubstr("OpenAPI describes routes, and there is none."));
+    EXPECT_THAT(answer.errors, HasSubstr("OpenAPI describes routes, and there is none."));
 }
 
 }  // namespace

@@ -2,16 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/unique.h"
+#include "tests/unit/cli/commands/program_run.h"
 
 namespace onceward {
 namespace {
@@ -24,24 +21,11 @@ struct TestAnswer {
 };
 
 TestAnswer run_test(const std::string& arguments) {
-    const std::string command = std::string("env -u ONCEWARD_DSN -u KAFKA_SERVERS '") +
-                                ONCEWARD_EXECUTABLE + "' test " + arguments + " 2>&1";
-    TestAnswer answer;
-    FILE* pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) throw std::runtime_error("cannot start a shell");
-    std::array<char, 4096> block{};
-    for (std::size_t count = 0; (count = std::fread(block.data(), 1, block.size(), pipe)) > 0;) {
-        answer.output.append(block.data(), count);
-    }
-    const int status = ::pclose(pipe);
-    answer.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return answer;
+    const cli_tests::Ran ran = cli_tests::Folder().run("test " + arguments);
+    return {ran.exit_code, ran.output + ran.errors};
 }
 
-std::string read(const std::filesystem::path& path) {
-    std::ifstream stream(path);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
+std::string read(const std::filesystem::path& path) { return cli_tests::Folder::read(path); }
 
 const std::filesystem::path examples =
     std::filesystem::path(ONCEWARD_SOURCE_FOLDER) / "examples/configuration";

@@ -3,15 +3,9 @@
 #include "cli/describe/topic_contract.h"
 
 #include <gmock/gmock.h>
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 #include "cli/configuration/load.h"
-#include "tests/support/unique.h"
+#include "tests/unit/cli/commands/program_run.h"
 
 namespace onceward {
 namespace {
@@ -116,21 +110,11 @@ TEST(TopicContract, ARepeatsReplyAndARecordOfTheOutboxAreTold) {
 }
 
 TEST(TopicContract, TheCommandPrintsIt) {
-    const auto file = std::filesystem::path(testing::TempDir()) / support::unique_name("describe");
-    std::ofstream(file) << configuration_of(a_webhook);
-    const std::string command =
-        std::string("'") + ONCEWARD_EXECUTABLE + "' describe -c '" + file.string() + "'";
-    FILE* const pipe = ::popen(command.c_str(), "r");
-    ASSERT_NE(pipe, nullptr);
-    std::string printed;
-    std::array<char, 4096> block{};
-    for (std::size_t count = 0; (count = std::fread(block.data(), 1, block.size(), pipe)) > 0;) {
-        printed.append(block.data(), count);
-    }
-    const int status = ::pclose(pipe);
-    std::filesystem::remove(file);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    EXPECT_EQ(printed, contract_for(a_webhook));
+    const cli_tests::Folder folder;
+    folder.write("onceward.yaml", configuration_of(a_webhook));
+    const cli_tests::Ran ran = folder.run("describe -c onceward.yaml");
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_EQ(ran.output, contract_for(a_webhook));
 }
 
 }  // namespace
