@@ -93,7 +93,8 @@ std::string said_of_all(const Folder& folder) {
 class Mistakes : public testing::Test {
   protected:
     Mistakes() {
-        folder_.write("good.yaml", usable);
+        // Another test's process may listen at the default address meanwhile.
+        folder_.write("good.yaml", std::string(usable) + "admin: {listen: '127.0.0.1:1'}\n");
         folder_.write("wrong.yaml", std::string(usable) + "    retention: 1 day\n");
         folder_.write("routes.yaml",
                       "group: shop\npostgres: {dsn: host=127.0.0.1 port=1}\nhttp: {routes: "
