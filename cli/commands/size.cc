@@ -22,15 +22,6 @@ namespace {
 
 constexpr std::array stores{StoreKind::table, StoreKind::log, StoreKind::lease};
 
-std::string_view name_of(StoreKind store) {
-    switch (store) {
-        case StoreKind::table: return "table";
-        case StoreKind::log: return "log";
-        case StoreKind::lease: return "lease";
-    }
-    return "";
-}
-
 struct SizeOptions {
     double rate = 0;
     ConfigFile config;
@@ -108,7 +99,7 @@ void print_table_of(const std::array<SizeEstimate, 3>& all) {
 }
 
 void print_formulas(const SizeEstimate& one) {
-    std::cout << '\n' << name_of(one.store) << '\n';
+    std::cout << '\n' << to_text(one.store) << '\n';
     const auto line = [](const std::string& name, const Estimate& part) {
         std::cout << "  " << name << " = " << part.formula << '\n';
     };
@@ -149,7 +140,7 @@ int size(const SizeOptions& options) {
     if (options.json) {
         nlohmann::json json{{"live_claims", claims.live}, {"open_claims", claims.open}};
         for (const SizeEstimate& one : all) {
-            json["stores"][std::string(name_of(one.store))] = estimate_json(one);
+            json["stores"][std::string(to_text(one.store))] = estimate_json(one);
         }
         print_json(json);
         return exit_ok;

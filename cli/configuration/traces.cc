@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
 #include "cli/configuration/checks.h"
 #include "cli/configuration/option_binding.h"
 #include "cli/configuration/option_table.h"
+#include "dedup/base/host_name.h"
 #include "dedup/base/text.h"
 #include "dedup/sink/http_header_rules.h"
 #include "sinks/webhook/rules.h"
@@ -160,12 +160,9 @@ std::vector<std::pair<std::string, std::string>> resource_of(const TracesConfigu
             found->second = value;
         }
     };
-    std::array<char, 256> host{};
-    if (gethostname(host.data(), host.size() - 1) != 0) host.front() = '\0';
     if (!traces.service_name.empty()) put("service.name", traces.service_name, true);
     put("service.name", "onceward", false);
-    put("service.instance.id",
-        std::string(host.data()) + "/" + std::to_string(getpid()), false);
+    put("service.instance.id", host_name() + "/" + std::to_string(getpid()), false);
     put("onceward.group", group, false);
     return resource;
 }

@@ -14,6 +14,7 @@
 #include "cli/operator/actor.h"
 #include "cli/operator/time_option.h"
 #include "cli/terminal/exit_code.h"
+#include "dedup/base/host_name.h"
 #include "dedup/base/logging.h"
 #include "dedup/server/migration.h"
 #include "schemas/queries.h"

@@ -3,12 +3,12 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli/terminal/command_line.h"
+#include "dedup/base/host_name.h"
 #include "dedup/server/server_check.h"
 #include "schemas/queries.h"
 
@@ -49,11 +49,6 @@ Connection acting_session(const ConnectionOptions& options, const std::string& a
     check_server(connection);
     connection.query(sql::actor_set, {actor});
     return connection;
-}
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 Actor this_user(const std::string& reason) {

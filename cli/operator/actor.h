@@ -25,9 +25,6 @@ std::string to_setting(const Actor& actor);
 // A session whose acts are this actor's; `actor`: as to_setting() writes it. Throws what Connection
 // and check_server() throw.
 Connection acting_session(const ConnectionOptions& options, const std::string& actor);
-
-// The name of this machine.
-std::string host_name();
 // The user who runs this program, with the command line that it was started with.
 Actor this_user(const std::string& reason);
 

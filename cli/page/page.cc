@@ -24,12 +24,9 @@ constexpr std::size_t most_waiting = 64;  // different questions
 constexpr std::size_t most_answers = 64;  // kept
 constexpr std::size_t most_of_one = 256;  // who wait for the same answer
 
-HttpResponse json_of(const nlohmann::json& json, int status = 200) {
-    return {
-        .status = status, .headers = {{"Content-Type", "application/json"}}, .body = json.dump()};
+HttpResponse sentence(int status, const char* text) {
+    return page_answer({{"error", text}}, status);
 }
-
-HttpResponse sentence(int status, const char* text) { return json_of({{"error", text}}, status); }
 
 HttpResponse with_headers(HttpResponse response) {
     response.headers.emplace_back("Cache-Control", "no-store");
@@ -162,7 +159,7 @@ bool AdminPage::handle(const HttpRequest& request, const HttpServer::Answer& ans
         answer(
             file_response(request).value_or(with_headers(sentence(404, "There is no such file."))));
     } else if (path == "/api/session") {
-        answer(with_headers(json_of({{"group", state_->group}})));
+        answer(with_headers(page_answer({{"group", state_->group}})));
     } else if (!state_->enqueue(request.target, answer)) {
         answer(ask_again());
     }

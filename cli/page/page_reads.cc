@@ -7,6 +7,7 @@
 
 #include "cli/admin/verdicts.h"
 #include "cli/terminal/exit_code.h"
+#include "dedup/base/host_name.h"
 #include "dedup/base/logging.h"
 #include "dedup/server/migration.h"
 #include "schemas/queries.h"
@@ -37,19 +38,13 @@ double rate_of(std::int64_t now, std::int64_t then, double seconds) {
     return static_cast<double>(std::max<std::int64_t>(now - then, 0)) / seconds;
 }
 
-HttpResponse json_response(const nlohmann::json& json, int status = 200) {
+}  // namespace
+
+HttpResponse page_answer(const nlohmann::json& json, int status) {
     return {.status = status,
             .headers = {{"Content-Type", "application/json"}},
             .body = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
 }
-
-std::string host_name() {
-    std::string host(256, '\0');
-    if (gethostname(host.data(), host.size() - 1) != 0) return "unknown";
-    return host.c_str();
-}
-
-}  // namespace
 
 PageReads::PageReads(const Configuration& configuration, Status status)
     : configuration_(configuration), status_(std::move(status)), payloads_(configuration) {
@@ -81,10 +76,10 @@ HttpResponse PageReads::answer(const PageRequest& request) try {
         {"/api/configuration", &PageReads::configuration},
         {"/api/acts", &PageReads::acts}};
     const auto found = paths.find(request.path);
-    if (found == paths.end()) return json_response({{"error", "There is no such path."}}, 404);
-    return json_response((this->*found->second)(request));
+    if (found == paths.end()) return page_answer({{"error", "There is no such path."}}, 404);
+    return page_answer((this->*found->second)(request));
 } catch (const UsageError& error) {
-    return json_response({{"error", error.what()}}, 400);
+    return page_answer({{"error", error.what()}}, 400);
 }
 
 Connection& PageReads::session(Server& server) {
@@ -161,7 +156,8 @@ nlohmann::json PageReads::process_json() const {
                            {"reading", now.reading},
                            {"failure", now.postgres_failure}});
     }
-    return {{"name", host_name() + ":" + std::to_string(getpid())},
+    const std::string host = host_name();
+    return {{"name", (host.empty() ? "unknown" : host) + ":" + std::to_string(getpid())},
             {"started", milliseconds_of(status.started)},
             {"draining", status.draining},
             {"not_ready", readiness(status).reasons},

@@ -23,6 +23,8 @@
 
 namespace onceward {
 
+HttpResponse page_answer(const nlohmann::json& json, int status = 200);
+
 class PageReads {
   public:
     using Status = std::function<ProcessStatus()>;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "dedup/base/backoff.h"
+#include "dedup/base/host_name.h"
 #include "dedup/base/logging.h"
 #include "dedup/leases/lease_processor.h"
 #include "dedup/ledger/ledger.h"
@@ -19,10 +20,9 @@ using namespace std::chrono_literals;
 constexpr Backoff reconnects{.first = 100ms, .longest = 5000ms, .least = 0.5};
 
 std::string owner_name(int worker) {
-    std::string host(256, '\0');
-    if (gethostname(host.data(), host.size() - 1) != 0) host = "unknown";
-    host.resize(host.find('\0'));
-    return host + ":" + std::to_string(getpid()) + "/" + std::to_string(worker);
+    const std::string host = host_name();
+    return (host.empty() ? "unknown" : host) + ":" + std::to_string(getpid()) + "/" +
+           std::to_string(worker);
 }
 
 }  // namespace

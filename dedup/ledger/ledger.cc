@@ -1,6 +1,5 @@
 #include "dedup/ledger/ledger.h"
 
-#include <array>
 #include <functional>
 #include <stdexcept>
 
@@ -13,11 +12,6 @@
 namespace onceward {
 namespace {
 
-std::string to_text(StoreKind store) {
-    constexpr std::array<const char*, 3> names{"table", "log", "lease"};
-    return names.at(static_cast<std::size_t>(store));
-}
-
 std::string to_text(Reach reach) { return reach == Reach::global ? "global" : "partition"; }
 
 // `feed` writes the row of what feeds it, and answers with that.
@@ -28,8 +22,9 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
     }
     OwnedTransaction transaction(connection);
     const QueryResult ledger = transaction.query(
-        sql::ledger_register, {options.name, to_text(options.store), to_text(options.reach),
-                               std::to_string(options.retention.count()) + " seconds"});
+        sql::ledger_register,
+        {options.name, std::string(to_text(options.store)), to_text(options.reach),
+         std::to_string(options.retention.count()) + " seconds"});
     RegisteredLedger registered;
     registered.ledger = static_cast<int>(ledger.integer(0, 0));
     std::string reach(ledger.text(0, 2));

@@ -5,10 +5,20 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace onceward {
 
 enum class StoreKind : std::uint8_t { table, log, lease };
+// As the configuration and the table `ledgers` have it.
+constexpr std::string_view to_text(StoreKind store) {
+    switch (store) {
+        case StoreKind::table: return "table";
+        case StoreKind::log: return "log";
+        case StoreKind::lease: return "lease";
+    }
+    return "";
+}
 enum class Reach : std::uint8_t { global, partition };
 
 // Hours of each day in UTC, counted from midnight. They begin at `begin` and end before `end`, on
