@@ -255,7 +255,7 @@ def halted(page):
 
 def other_views(page):
     for route, text in (('ledgers', 'billing/payments'), ('rebalances', 'got'),
-                        ('acts', 'Nobody has paused'), ('configuration', 'not shown'),
+                        ('acts', 'migrate up'), ('configuration', 'not shown'),
                         ('partitions', 'this process'), ('nothing', 'no such view')):
         page.go(route)
         page.wait(text)
