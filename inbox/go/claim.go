@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -31,39 +32,27 @@ type ClaimOptions struct {
 	MintedAt    time.Time // when the key was made; zero: not known
 }
 
-const claimColumns = `a.outcome, a.digest, a.attempt, a.mine, a.status, a.headers::text, a.body,
-	a.stored_at`
+// The columns of an answer, in the order of Claim's members. What is NULL there is zero here.
+const claimColumns = `a.outcome, a.digest, a.attempt, a.mine, coalesce(a.status, 0), a.headers,
+	a.body, coalesce(a.stored_at, '0001-01-01 00:00Z')`
 
 // Claim claims a key in the caller's transaction, which must be READ COMMITTED. A Go string holds
 // any bytes, so string(b) is a key of bytes. If the answer is fresh, the effect follows and then
 // Finish, in the same transaction.
 func (in *Inbox) Claim(ctx context.Context, tx pgx.Tx, key string, options ClaimOptions) (Claim,
 	error) {
-	var claim Claim
-	var result stored
-	to := append([]any{&claim.Outcome, &claim.Digest, &claim.Attempt, &claim.Mine},
-		result.columns()...)
-	err := in.queryRow(ctx, tx, to, "SELECT "+claimColumns+` FROM {schema}.claim($1::text, $2::text,
-		$3::text, $4::bytea, $5::uuid, $6::uuid, $7::text, $8::timestamptz) AS a`,
+	return one(ctx, in, tx, pgx.RowToStructByPos[Claim], "SELECT "+claimColumns+`
+		FROM {schema}.claim($1::text, $2::text, $3::text, $4::bytea, $5::uuid, $6::uuid, $7::text,
+			$8::timestamptz) AS a`,
 		in.options.Operation, in.options.Tenant, in.options.Kind, []byte(key),
 		orNull(options.Fingerprint), orNull(options.Attempt), in.ledger("inbox"),
 		orNull(options.MintedAt))
-	if err != nil {
-		return Claim{}, err
-	}
-	return claim, result.read(&claim.Status, &claim.Headers, &claim.Body, &claim.StoredAt)
 }
 
 // Finish stores the result of a fresh claim of this transaction.
 func (in *Inbox) Finish(ctx context.Context, tx pgx.Tx, claim Claim, result Result) error {
-	status, headers, body, err := result.arguments()
-	if err != nil {
-		return err
-	}
-	return in.queryRow(ctx, tx, []any{nil}, `SELECT {schema}.finish($1::uuid, $2::uuid, $3::integer,
-		$4::text::jsonb, $5::bytea, $6::boolean, $7::text, $8::text)::text`,
-		claim.Digest, claim.Attempt, status, headers, body, result.Failed, in.options.Tenant,
-		in.ledger("inbox"))
+	_, err := in.store(ctx, tx, "finish", claim.Digest, claim.Attempt, result, in.ledger("inbox"))
+	return err
 }
 
 // ManyOptions are what many keys may come with. The lists are empty, or as long as the keys; a zero
@@ -79,53 +68,24 @@ type ManyOptions struct {
 // the transaction takes row locks: it claims in the order of the digests.
 func (in *Inbox) ClaimMany(ctx context.Context, tx pgx.Tx, keys []string, options ManyOptions) (
 	[]Claim, error) {
-	if err := in.ready(ctx, tx); err != nil {
-		return nil, err
-	}
 	wanted := make([][]byte, len(keys))
 	for i, key := range keys {
 		wanted[i] = []byte(key)
 	}
-	var fingerprints []*string
-	for _, one := range options.Fingerprints {
-		var text *string
-		if !one.IsZero() {
-			made := one.String()
-			text = &made
-		}
-		fingerprints = append(fingerprints, text)
-	}
-	var mintedAt []*time.Time
-	for _, one := range options.MintedAt {
-		mintedAt = append(mintedAt, orNull(one))
-	}
-	if options.MaxBytes == 0 {
-		options.MaxBytes = 1 << 20
-	}
-	rows, err := tx.Query(ctx, in.sql("SELECT "+claimColumns+` FROM (SELECT m.place, (m.answer).*
-		FROM {schema}.claim_many($1::text, $2::text, $3::text, $4::bytea[], $5::text[]::uuid[],
-			$6::uuid, $7::text, $8::timestamptz[], $9::bigint) AS m) AS a ORDER BY a.place`),
+	fingerprints := each(options.Fingerprints, UUID.String)
+	mintedAt := each(options.MintedAt, func(one time.Time) time.Time { return one })
+	return many(ctx, in, tx, pgx.RowToStructByPos[Claim], "SELECT "+claimColumns+`
+		FROM (SELECT m.place, (m.answer).* FROM {schema}.claim_many($1::text, $2::text, $3::text,
+			$4::bytea[], $5::text[]::uuid[], $6::uuid, $7::text, $8::timestamptz[], $9::bigint)
+			AS m) AS a ORDER BY a.place`,
 		in.options.Operation, in.options.Tenant, in.options.Kind, wanted, fingerprints,
-		orNull(options.Attempt), in.ledger("inbox"), mintedAt, options.MaxBytes)
-	if err != nil {
-		return nil, translated(err)
-	}
-	claims, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (claim Claim, err error) {
-		var result stored
-		err = row.Scan(append([]any{&claim.Outcome, &claim.Digest, &claim.Attempt, &claim.Mine},
-			result.columns()...)...)
-		if err == nil {
-			err = result.read(&claim.Status, &claim.Headers, &claim.Body, &claim.StoredAt)
-		}
-		return claim, err
-	})
-	return claims, translated(err)
+		orNull(options.Attempt), in.ledger("inbox"), mintedAt, cmp.Or(options.MaxBytes, 1<<20))
 }
 
 // FinishMany stores one result, without headers and body, for the fresh ones of the claims that one
 // call of ClaimMany answered with.
 func (in *Inbox) FinishMany(ctx context.Context, tx pgx.Tx, claims []Claim, status int) error {
-	if _, _, _, err := (Result{Status: status}).arguments(); err != nil {
+	if err := checkStatus(status); err != nil {
 		return err
 	}
 	var digests []string
@@ -143,7 +103,8 @@ func (in *Inbox) FinishMany(ctx context.Context, tx pgx.Tx, claims []Claim, stat
 	if len(digests) == 0 {
 		return nil
 	}
-	return in.queryRow(ctx, tx, []any{nil}, `SELECT {schema}.finish_many($1::text[]::uuid[],
-		$2::uuid, $3::integer, $4::text, $5::text)::text`, digests, attempt, status,
-		in.options.Tenant, in.ledger("inbox"))
+	_, err := one(ctx, in, tx, pgx.RowTo[string], `SELECT {schema}.finish_many(
+		$1::text[]::uuid[], $2::uuid, $3::integer, $4::text, $5::text)::text`, digests, attempt,
+		status, in.options.Tenant, in.ledger("inbox"))
+	return err
 }

@@ -81,12 +81,12 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
+	advice := "the schema with `onceward migrate up`"
 	if e.Found > e.Wanted {
-		return fmt.Sprintf("inbox: schema %s has version %d of the inbox, this package needs %d: "+
-			"upgrade the package", e.Schema, e.Found, e.Wanted)
+		advice = "the package"
 	}
 	return fmt.Sprintf("inbox: schema %s has version %d of the inbox, this package needs %d: "+
-		"upgrade the schema with `onceward migrate up`", e.Schema, e.Found, e.Wanted)
+		"upgrade %s", e.Schema, e.Found, e.Wanted, advice)
 }
 
 // Unwrap returns the driver's error if the schema has no inbox.

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -43,12 +44,8 @@ func Handler(db Beginner, options HandlerOptions) func(next http.Handler) http.H
 	if len(options.Methods) == 0 {
 		options.Methods = []string{http.MethodPost, http.MethodPatch}
 	}
-	if options.MaxBody == 0 {
-		options.MaxBody = 1 << 20
-	}
-	if options.MaxAnswer == 0 {
-		options.MaxAnswer = 1 << 16
-	}
+	options.MaxBody = cmp.Or(options.MaxBody, 1<<20)
+	options.MaxAnswer = cmp.Or(options.MaxAnswer, 1<<16)
 	if options.OnError == nil {
 		options.OnError = func(r *http.Request, err error) {
 			slog.ErrorContext(r.Context(), "idempotent request failed", "path", r.URL.Path,
@@ -215,20 +212,20 @@ func (a *recorder) send(w http.ResponseWriter) {
 	_, _ = w.Write(a.body.Bytes())
 }
 
+// withoutAnswer has the outcomes of a key that no stored answer belongs to.
+var withoutAnswer = map[Outcome]problem{
+	Conflict: {keyReused, "The same key came with another request before. Use a new key for a " +
+		"new request.", 0},
+	Expired: {keyExpired, "", 0},
+	Unknown: {outcomeUnknown, "", 0},
+}
+
 // repeat answers a request whose key is known.
 func repeat(w http.ResponseWriter, claim Claim) {
-	switch {
-	case claim.Outcome == Conflict:
-		problem{keyReused, "The same key came with another request before. Use a new key for " +
-			"a new request.", 0}.send(w)
+	if known, ok := withoutAnswer[claim.Outcome]; ok {
+		known.send(w)
 		return
-	case claim.Outcome == Expired:
-		problem{keyExpired, "", 0}.send(w)
-		return
-	case claim.Outcome == Unknown:
-		problem{outcomeUnknown, "", 0}.send(w)
-		return
-	case claim.Body == nil:
+	} else if claim.Body == nil {
 		problem{answerGone, "", 0}.send(w)
 		return
 	}
@@ -240,15 +237,12 @@ func repeat(w http.ResponseWriter, claim Claim) {
 		w.Header().Add(header.Name, header.Value)
 	}
 	w.Header().Set("Idempotent-Replayed", "true")
-	status := claim.Status
-	switch { // another program may have stored a result that has no status
-	case status != 0:
-	case claim.Outcome == Failure:
+	// Another program may have stored a result that has no status.
+	status := cmp.Or(claim.Status, http.StatusOK)
+	if claim.Status == 0 && claim.Outcome == Failure {
 		status = http.StatusUnprocessableEntity
-	case len(claim.Body) == 0:
+	} else if claim.Status == 0 && len(claim.Body) == 0 {
 		status = http.StatusNoContent
-	default:
-		status = http.StatusOK
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(claim.Body)

@@ -7,12 +7,12 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -40,12 +40,8 @@ type Inbox struct {
 
 // New describes an inbox. It sends nothing: the first call in a transaction checks the version.
 func New(options Options) *Inbox {
-	if options.Kind == "" {
-		options.Kind = "id"
-	}
-	if options.Schema == "" {
-		options.Schema = "onceward"
-	}
+	options.Kind = cmp.Or(options.Kind, "id")
+	options.Schema = cmp.Or(options.Schema, "onceward")
 	return &Inbox{options, pgx.Identifier{options.Schema}.Sanitize(), &atomic.Bool{}}
 }
 
@@ -60,10 +56,7 @@ func (in *Inbox) ForTenant(tenant string) *Inbox {
 func (in *Inbox) Describe() Options { return in.options }
 
 func (in *Inbox) ledger(unnamed string) string {
-	if in.options.Ledger == "" {
-		return unnamed
-	}
-	return in.options.Ledger
+	return cmp.Or(in.options.Ledger, unnamed)
 }
 
 // ready compares the version once, in the caller's transaction.
@@ -92,12 +85,25 @@ func (in *Inbox) ready(ctx context.Context, tx pgx.Tx) error {
 
 func (in *Inbox) sql(text string) string { return strings.ReplaceAll(text, "{schema}", in.schema) }
 
-// queryRow calls a function of the schema that answers with one row.
-func (in *Inbox) queryRow(ctx context.Context, tx pgx.Tx, to []any, sql string, args ...any) error {
+// many calls a function of the schema and reads the rows of its answer.
+func many[T any](ctx context.Context, in *Inbox, tx pgx.Tx, read pgx.RowToFunc[T], sql string,
+	args ...any) ([]T, error) {
 	if err := in.ready(ctx, tx); err != nil {
-		return err
+		return nil, err
 	}
-	return translated(tx.QueryRow(ctx, in.sql(sql), args...).Scan(to...))
+	rows, _ := tx.Query(ctx, in.sql(sql), args...) // its error is that of the rows
+	answers, err := pgx.CollectRows(rows, read)
+	return answers, translated(err)
+}
+
+// one does the same for a function that answers with one row.
+func one[T any](ctx context.Context, in *Inbox, tx pgx.Tx, read pgx.RowToFunc[T], sql string,
+	args ...any) (answer T, err error) {
+	answers, err := many(ctx, in, tx, read, sql, args...)
+	if err == nil {
+		answer = answers[0]
+	}
+	return answer, err
 }
 
 // Outcome says what became of a key.
@@ -128,45 +134,30 @@ type Result struct {
 	Failed  bool // it failed for good
 }
 
-// arguments returns the result as the functions take it.
-func (r Result) arguments() (status int, headers string, body []byte, err error) {
-	if int(int32(r.Status)) != r.Status {
-		return 0, "", nil, argument("the status is not a 32-bit number")
+// store calls one of the functions that take a result, and returns what it answers.
+func (in *Inbox) store(ctx context.Context, tx pgx.Tx, function string, digest, attempt UUID,
+	result Result, ledger string) (bool, error) {
+	if err := checkStatus(result.Status); err != nil {
+		return false, err
 	}
-	headers = "[]"
-	if len(r.Headers) > 0 {
-		made, err := json.Marshal(r.Headers)
-		if err != nil {
-			return 0, "", nil, err
-		}
-		headers = string(made)
+	// A nil slice would be NULL, which is no body and no list.
+	body := append([]byte{}, result.Body...)
+	headers, err := json.Marshal(append([]Header{}, result.Headers...))
+	if err != nil {
+		return false, err
 	}
-	// A nil slice would be NULL, which is no body.
-	return r.Status, headers, append([]byte{}, r.Body...), nil
+	answer, err := one(ctx, in, tx, pgx.RowTo[string], "SELECT {schema}."+function+`($1::uuid,
+		$2::uuid, $3::integer, $4::text::jsonb, $5::bytea, $6::boolean, $7::text, $8::text)::text`,
+		digest, attempt, result.Status, string(headers), body, result.Failed, in.options.Tenant,
+		ledger)
+	return answer == "true", err
 }
 
-// stored receives the columns of a stored result, which are NULL if there is none.
-type stored struct {
-	status  *int32
-	headers *string
-	body    []byte
-	at      *time.Time
-}
-
-func (s *stored) columns() []any { return []any{&s.status, &s.headers, &s.body, &s.at} }
-
-func (s *stored) read(status *int, headers *[]Header, body *[]byte, at *time.Time) error {
-	if s.status != nil {
-		*status = int(*s.status)
+func checkStatus(status int) error {
+	if int(int32(status)) != status {
+		return argument("the status is not a 32-bit number")
 	}
-	if s.at != nil {
-		*at = *s.at
-	}
-	*body = s.body
-	if s.headers == nil {
-		return nil
-	}
-	return json.Unmarshal([]byte(*s.headers), headers)
+	return nil
 }
 
 // orNull returns NULL for a UUID or a time that was not given.
@@ -175,4 +166,17 @@ func orNull[T interface{ IsZero() bool }](value T) *T {
 		return nil
 	}
 	return &value
+}
+
+// each returns a list in which zeros are NULL.
+func each[T interface{ IsZero() bool }, S any](values []T, as func(T) S) (list []*S) {
+	for _, value := range values {
+		var made *S
+		if !value.IsZero() {
+			one := as(value)
+			made = &one
+		}
+		list = append(list, made)
+	}
+	return list
 }

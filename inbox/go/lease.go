@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -42,55 +43,31 @@ type LeaseOptions struct {
 // system with DownstreamKey, and call EndLease in another transaction.
 func (in *Inbox) Lease(ctx context.Context, tx pgx.Tx, key string, options LeaseOptions) (Lease,
 	error) {
-	if options.Hold == 0 {
-		options.Hold = defaultHold
-	}
-	var lease Lease
-	var result stored
-	var attempts *int
-	var takenOver *bool
-	var remaining *int64
-	to := append([]any{&lease.Outcome, &lease.Digest, &lease.Attempt, &lease.DownstreamKey,
-		&attempts, &takenOver, &remaining}, result.columns()...)
-	err := in.queryRow(ctx, tx, to, `SELECT a.outcome, a.digest, a.attempt, a.downstream_key,
-		a.attempts, a.taken_over, (extract(epoch FROM a.remaining) * 1000000)::bigint, a.status,
-		a.headers::text, a.body, a.ended_at
+	return one(ctx, in, tx, pgx.RowToStructByPos[Lease], `SELECT a.outcome, a.digest, a.attempt,
+		a.downstream_key, coalesce(a.attempts, 0), coalesce(a.taken_over, false),
+		coalesce(a.remaining, '0'), coalesce(a.status, 0), a.headers, a.body,
+		coalesce(a.ended_at, '0001-01-01 00:00Z')
 		FROM {schema}.lease($1::text, $2::text, $3::text, $4::bytea, $5::uuid, $6::uuid, $7::text,
 			$8::bigint * interval '1 microsecond', $9::boolean, $10::timestamptz) AS a`,
 		in.options.Operation, in.options.Tenant, in.options.Kind, []byte(key),
 		orNull(options.Fingerprint), orNull(options.Attempt), in.ledger("inbox_leases"),
-		options.Hold.Microseconds(), !options.IgnoresKey, orNull(options.MintedAt))
-	if err != nil {
-		return Lease{}, err
-	}
-	if attempts != nil {
-		lease.Attempts = *attempts
-	}
-	lease.TakenOver = takenOver != nil && *takenOver
-	if remaining != nil {
-		lease.Remaining = time.Duration(*remaining) * time.Microsecond
-	}
-	return lease, result.read(&lease.Status, &lease.Headers, &lease.Body, &lease.EndedAt)
+		cmp.Or(options.Hold, defaultHold).Microseconds(), !options.IgnoresKey,
+		orNull(options.MintedAt))
 }
 
 // EndLease stores how the effect ended. It answers with false if another caller took over the
 // lease. Called again after a COMMIT without an answer, it says true.
 func (in *Inbox) EndLease(ctx context.Context, tx pgx.Tx, lease Lease, result Result) (bool,
 	error) {
-	status, headers, body, err := result.arguments()
-	if err != nil {
-		return false, err
-	}
-	return in.yes(ctx, tx, `SELECT {schema}.end_lease($1::uuid, $2::uuid, $3::integer,
-		$4::text::jsonb, $5::bytea, $6::boolean, $7::text, $8::text)`, lease.Digest, lease.Attempt,
-		status, headers, body, result.Failed, in.options.Tenant, in.ledger("inbox_leases"))
+	return in.store(ctx, tx, "end_lease", lease.Digest, lease.Attempt, result,
+		in.ledger("inbox_leases"))
 }
 
 // ExtendLease holds the lease for `hold` from now on. It answers with false if the lease is no
 // longer this attempt's.
 func (in *Inbox) ExtendLease(ctx context.Context, tx pgx.Tx, lease Lease, hold time.Duration) (bool,
 	error) {
-	return in.yes(ctx, tx, `SELECT {schema}.extend_lease($1::uuid, $2::uuid,
+	return one(ctx, in, tx, pgx.RowTo[bool], `SELECT {schema}.extend_lease($1::uuid, $2::uuid,
 		$3::bigint * interval '1 microsecond', $4::text)`, lease.Digest, lease.Attempt,
 		hold.Microseconds(), in.ledger("inbox_leases"))
 }
@@ -98,12 +75,6 @@ func (in *Inbox) ExtendLease(ctx context.Context, tx pgx.Tx, lease Lease, hold t
 // ReleaseLease gives the lease back because the effect certainly did not happen: the next caller
 // with the key may try at once. It answers with false if the lease is no longer this attempt's.
 func (in *Inbox) ReleaseLease(ctx context.Context, tx pgx.Tx, lease Lease) (bool, error) {
-	return in.yes(ctx, tx, `SELECT {schema}.release_lease($1::uuid, $2::uuid, $3::text)`,
-		lease.Digest, lease.Attempt, in.ledger("inbox_leases"))
-}
-
-func (in *Inbox) yes(ctx context.Context, tx pgx.Tx, sql string, args ...any) (bool, error) {
-	var answer bool
-	err := in.queryRow(ctx, tx, []any{&answer}, sql, args...)
-	return answer, err
+	return one(ctx, in, tx, pgx.RowTo[bool], `SELECT {schema}.release_lease($1::uuid, $2::uuid,
+		$3::text)`, lease.Digest, lease.Attempt, in.ledger("inbox_leases"))
 }

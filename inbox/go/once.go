@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -172,27 +173,35 @@ func (c call) run(ctx context.Context, work func(context.Context, pgx.Tx) (Resul
 
 // repeat runs try until it succeeds, or its error is not worth another try.
 func (r Retry) repeat(ctx context.Context, try func() error) error {
-	if r.Tries == 0 {
-		r.Tries = 5
-	}
-	if r.Pause <= 0 {
-		r.Pause = 50 * time.Millisecond
-	}
+	tries := cmp.Or(r.Tries, 5)
+	pause := cmp.Or(max(r.Pause, 0), 50*time.Millisecond)
 	for n := 1; ; n++ {
 		err := try()
 		if end, ok := err.(final); ok {
 			return end.error
 		}
-		if err == nil || n >= r.Tries || !IsRetryable(err) {
+		if err == nil || n >= tries || !IsRetryable(err) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
-		case <-time.After(r.Pause/2 + rand.N(r.Pause)):
+		case <-time.After(pause/2 + rand.N(pause)):
 		}
-		r.Pause = min(2*r.Pause, 2*time.Second)
+		pause = min(2*pause, 2*time.Second)
 	}
+}
+
+// committed returns what work answers in a transaction that is committed, with retries.
+func committed[T any](ctx context.Context, db Beginner, retry Retry,
+	work func(tx pgx.Tx) (T, error)) (answer T, err error) {
+	err = retry.repeat(ctx, func() error {
+		return inTransaction(ctx, db, func(tx pgx.Tx) (err error) {
+			answer, err = work(tx)
+			return err
+		})
+	})
+	return answer, err
 }
 
 // inTransaction runs work in a transaction and commits it. An error or a panic rolls it back.

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -33,9 +34,7 @@ func OnceOutside[T any](ctx context.Context, db Beginner, in *Inbox, key string,
 	options OutsideOptions, work func(ctx context.Context, downstreamKey UUID) (T, error)) (T,
 	error) {
 	var none T
-	if options.Hold == 0 {
-		options.Hold = defaultHold
-	}
+	options.Hold = cmp.Or(options.Hold, defaultHold)
 	lease, err := takeLease(ctx, db, in, key, options)
 	if err != nil {
 		return none, err
@@ -74,12 +73,8 @@ func takeLease(ctx context.Context, db Beginner, in *Inbox, key string, options 
 		Attempt: newUUID(), Hold: options.Hold, IgnoresKey: options.IgnoresKey}
 	deadline := time.Now().Add(options.Wait)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		var lease Lease
-		err := options.Retry.repeat(ctx, func() error {
-			return inTransaction(ctx, db, func(tx pgx.Tx) (err error) {
-				lease, err = in.Lease(ctx, tx, key, wanted)
-				return err
-			})
+		lease, err := committed(ctx, db, options.Retry, func(tx pgx.Tx) (Lease, error) {
+			return in.Lease(ctx, tx, key, wanted)
 		})
 		left := time.Until(deadline)
 		if err != nil || lease.Outcome != InFlight || left <= 0 {
@@ -106,11 +101,9 @@ func (in *Inbox) extendMeanwhile(ctx context.Context, db Beginner, lease Lease,
 				return
 			case <-time.After(max(pause, 50*time.Millisecond)):
 			}
-			extended := false
 			within, cancel := context.WithTimeout(ctx, hold)
-			err := inTransaction(within, db, func(tx pgx.Tx) (err error) {
-				extended, err = in.ExtendLease(within, tx, lease, hold)
-				return err
+			extended, err := committed(within, db, Retry{Tries: 1}, func(tx pgx.Tx) (bool, error) {
+				return in.ExtendLease(within, tx, lease, hold)
 			})
 			cancel()
 			pause = hold / 2
@@ -133,12 +126,8 @@ func endLease(ctx context.Context, db Beginner, in *Inbox, lease Lease, result R
 	within := max(options.Hold, 10*time.Second)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
-	ours := false
-	err := options.Retry.repeat(ctx, func() error {
-		return inTransaction(ctx, db, func(tx pgx.Tx) (err error) {
-			ours, err = in.EndLease(ctx, tx, lease, result)
-			return err
-		})
+	ours, err := committed(ctx, db, options.Retry, func(tx pgx.Tx) (bool, error) {
+		return in.EndLease(ctx, tx, lease, result)
 	})
 	if err == nil && !ours {
 		return ErrLeaseLost

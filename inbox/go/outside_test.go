@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	inbox "github.com/onceward/onceward/inbox/go"
 )
 
@@ -38,6 +40,24 @@ func (c *charger) charge(ctx context.Context, db inbox.Beginner, options inbox.O
 func (c *charger) countKeys() (count int) {
 	c.keys.Range(func(_, _ any) bool { count++; return true })
 	return count
+}
+
+const ofTheKey = " WHERE digest = onceward.key_digest($1, '', 'id', 'order-17'::text)"
+
+// runOut ends the time of the key's lease.
+func (c *charger) runOut(t *testing.T, pool *pgxpool.Pool) {
+	t.Helper()
+	_, err := pool.Exec(ctx, "UPDATE onceward.leases SET lease_until = now()"+ofTheKey,
+		c.in.Describe().Operation)
+	require(t, err)
+}
+
+// until returns until when the key is leased.
+func (c *charger) until(t *testing.T, pool *pgxpool.Pool) (until time.Time) {
+	t.Helper()
+	require(t, pool.QueryRow(ctx, "SELECT lease_until FROM onceward.leases"+ofTheKey,
+		c.in.Describe().Operation).Scan(&until))
+	return until
 }
 
 func TestOutsideCallsOnceAndReturnsTheStoredValue(t *testing.T) {
@@ -73,15 +93,15 @@ func TestOutsideFailedIsStored(t *testing.T) {
 func TestOutsideAnErrorLeavesTheLease(t *testing.T) {
 	pool, c := openPool(t), newCharger(t)
 	broken := errors.New("broken")
-	short := inbox.OutsideOptions{Hold: 300 * time.Millisecond}
-	_, err := c.charge(ctx, pool, short, func() error { return broken })
+	options := inbox.OutsideOptions{Hold: time.Minute}
+	_, err := c.charge(ctx, pool, options, func() error { return broken })
 	isError(t, err, broken)
 	var inFlight *inbox.InFlightError
-	_, err = c.charge(ctx, pool, short, nil)
+	_, err = c.charge(ctx, pool, options, nil)
 	equal(t, "in flight", errors.As(err, &inFlight), true)
-	equal(t, "it remains", inFlight.Remaining > 0 && inFlight.Remaining <= short.Hold, true)
-	short.Wait = 5 * time.Second
-	got, err := c.charge(ctx, pool, short, nil)
+	equal(t, "it remains", inFlight.Remaining > 0 && inFlight.Remaining <= options.Hold, true)
+	c.runOut(t, pool)
+	got, err := c.charge(ctx, pool, options, nil)
 	require(t, err)
 	equal(t, "value", got, "charged")
 	equal(t, "calls", c.calls.Load(), 2)
@@ -102,10 +122,13 @@ func TestOutsideIsUnknownWhereTheOtherSideIgnoresKeys(t *testing.T) {
 
 func TestALongCallKeepsItsLease(t *testing.T) {
 	pool, c := openPool(t), newCharger(t)
-	options := inbox.OutsideOptions{Hold: 300 * time.Millisecond}
+	options := inbox.OutsideOptions{Hold: 2 * time.Second}
 	var other error
 	got, err := c.charge(ctx, pool, options, func() error {
-		time.Sleep(3 * options.Hold) // only extensions hold it for so long
+		taken := c.until(t, pool)
+		for n := 0; n < 1000 && !c.until(t, pool).After(taken); n++ {
+			time.Sleep(10 * time.Millisecond)
+		}
 		_, other = c.charge(ctx, pool, options, nil)
 		return nil
 	})
@@ -169,12 +192,8 @@ func TestALeaseThatAnotherCallerTookOverIsLost(t *testing.T) {
 	pool, c := openPool(t), newCharger(t)
 	_, err := c.charge(ctx, pool, inbox.OutsideOptions{Hold: time.Hour}, func() error {
 		// As if this process had been frozen for an hour.
-		_, err := pool.Exec(ctx, "UPDATE onceward.leases SET lease_until = now() "+
-			"WHERE state = 'in_flight' "+
-			"AND digest = onceward.key_digest($1, '', 'id', 'order-17'::text)",
-			c.in.Describe().Operation)
-		require(t, err)
-		_, err = c.charge(ctx, pool, inbox.OutsideOptions{}, nil)
+		c.runOut(t, pool)
+		_, err := c.charge(ctx, pool, inbox.OutsideOptions{}, nil)
 		return err
 	})
 	isError(t, err, inbox.ErrLeaseLost)

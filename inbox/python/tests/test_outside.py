@@ -41,7 +41,8 @@ class Charge:
     ) -> None:
         self.kind = kind
         self.calls: list[uuid.UUID] = []
-        self.seconds = 0.0
+        # A call waits for it, if it is there.
+        self.may_end: threading.Event | None = None
         self.options = {"then": then, "dsn": dsn, **options}
         options = {"key": "key", "retries": Retries(first=0.01), **options}
         make: Any = once(INBOX, connect_of(kind, dsn), mode="outside", **options)
@@ -52,7 +53,8 @@ class Charge:
             @make  # type: ignore[untyped-decorator]
             async def charge_async(downstream_key: uuid.UUID, key: str, value: str = "one") -> Any:
                 self.calls.append(downstream_key)
-                await asyncio.sleep(self.seconds)
+                while self.may_end and not self.may_end.is_set():
+                    await asyncio.sleep(0.01)
                 return then(len(self.calls))
 
             self.function = charge_async
@@ -61,7 +63,8 @@ class Charge:
             @make  # type: ignore[untyped-decorator]
             def charge(downstream_key: uuid.UUID, key: str, value: str = "one") -> Any:
                 self.calls.append(downstream_key)
-                time.sleep(self.seconds)
+                if self.may_end:
+                    self.may_end.wait()
                 return then(len(self.calls))
 
             self.function = charge
@@ -75,8 +78,8 @@ def started(charge: Charge, key: str) -> Callable[[], Any]:
     """Starts a call in a thread; an async one has an event loop of its own, and so an engine."""
     answers: list[Any] = []
     own = Charge(charge.kind, **charge.options)
-    own.calls, own.seconds = charge.calls, charge.seconds
-    thread = threading.Thread(target=lambda: answers.append(own(key)))
+    own.calls, own.may_end = charge.calls, charge.may_end
+    thread = threading.Thread(target=lambda: answers.append(own(key)), daemon=True)
     thread.start()
 
     def join() -> Any:
@@ -93,6 +96,28 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 def new_key() -> str:
     return str(uuid.uuid4())
+
+
+# Whose lease it is, by the key.
+OF_KEY = "WHERE digest = onceward.key_digest('python charge', '', 'id', %s)"
+
+
+def run_out(key: str) -> None:
+    """Ends the time of a key's lease."""
+    execute(f"UPDATE onceward.leases SET lease_until = now() - interval '1 s' {OF_KEY}", key)
+
+
+def until_of(key: str) -> Any:
+    """Until when a key is leased; None if it is not."""
+    found = execute(f"SELECT lease_until FROM onceward.leases {OF_KEY}", key)
+    return found[0][0] if found else None
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "it did not happen within a minute"
+        time.sleep(0.01)
 
 
 def break_down(calls: int) -> Any:
@@ -131,43 +156,50 @@ def test_failed_is_stored(kind: str) -> None:
 
 
 def test_an_exception_leaves_the_lease_and_the_next_call_has_the_same_key(kind: str) -> None:
-    key, charge = new_key(), Charge(kind, break_down, hold=0.3)
+    key, charge = new_key(), Charge(kind, break_down, hold=60)
     with pytest.raises(ConnectionError):
         charge(key)
     with pytest.raises(InFlightError) as caught:
         charge(key)
-    assert 0 < caught.value.remaining <= 0.3
-    time.sleep(0.35)
+    assert 0 < caught.value.remaining <= 60
+    run_out(key)
     assert charge(key) == 2
     assert len(charge.calls) == 2
     assert len(set(charge.calls)) == 1
 
 
 def test_it_is_unknown_where_keys_are_not_honoured(kind: str) -> None:
-    key, charge = new_key(), Charge(kind, break_down, hold=0.1, honours_key=False)
+    key, charge = new_key(), Charge(kind, break_down, honours_key=False)
     with pytest.raises(ConnectionError):
         charge(key)
-    time.sleep(0.15)
+    run_out(key)
     with pytest.raises(OutcomeUnknownError):
         charge(key)
     assert len(charge.calls) == 1
 
 
 def test_a_call_in_flight_is_waited_for(kind: str) -> None:
-    key, charge = new_key(), Charge(kind, wait=10.0)
-    charge.seconds = 0.3
-    first, second = started(charge, key), started(charge, key)
+    key, charge = new_key(), Charge(kind, wait=60.0)
+    charge.may_end = threading.Event()
+    first = started(charge, key)
+    eventually(lambda: charge.calls != [])
+    second = started(charge, key)
+    time.sleep(0.1)  # so that it finds the key in flight
+    charge.may_end.set()
     assert first() == second() == {"call": 1}
     assert len(charge.calls) == 1
 
 
 def test_a_long_call_keeps_its_lease(kind: str) -> None:
-    key, charge = new_key(), Charge(kind, hold=0.2)
-    charge.seconds = 0.7
+    key, charge = new_key(), Charge(kind, hold=2.0)
+    charge.may_end = threading.Event()
     first = started(charge, key)
-    time.sleep(0.5)
+    eventually(lambda: charge.calls != [])
+    taken = until_of(key)
+    eventually(lambda: until_of(key) > taken)
     with pytest.raises(InFlightError):
         Charge(kind)(key)
+    charge.may_end.set()
     assert first() == {"call": 1}
     assert charge(key) == {"call": 1}
     assert len(charge.calls) == 1
@@ -179,12 +211,8 @@ def test_an_end_that_comes_too_late_gives_way_to_the_new_holder(kind: str) -> No
 
     def then(calls: int) -> str:
         # As if this process had slept: the lease is out, another one takes it over and ends it.
+        run_out(key)
         with psycopg.connect(DSN) as connection:
-            where = "WHERE digest = onceward.key_digest('python charge', '', 'id', %s)"
-            connection.execute(
-                f"UPDATE onceward.leases SET lease_until = now() - interval '1 s' {where}".encode(),
-                [key],
-            )
             lease = INBOX.lease(connection, key)
             assert lease.taken_over
             assert INBOX.end_lease(connection, lease, body='"of the other"')

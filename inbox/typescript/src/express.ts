@@ -10,7 +10,7 @@ import * as http from "./http.js";
 import { Problem } from "./http.js";
 import type { Inbox } from "./inbox.js";
 import { OpenTransaction, repeated, type Lender, type Retries } from "./transaction.js";
-import type { Claim, Fingerprint, Key, Time } from "./values.js";
+import type { Claim, Fingerprint, Key, Outcome, Time } from "./values.js";
 
 /** What a handler gets as `request.onceward`. */
 export interface OncewardRequest {
@@ -183,21 +183,10 @@ class Exchange<R extends Request> {
 
   private sendStored(claim: Claim): void {
     const { response } = this;
-    switch (claim.outcome) {
-      case "fresh":
-        // After a COMMIT that did not happen. The handler cannot run twice for one request.
-        throw unavailable();
-      case "conflict":
-        throw new Problem(
-          "key-reused",
-          "The same key came with another request before. Use a new key for a new request.",
-        );
-      case "unknown":
-        throw new Problem("outcome-unknown", "It took effect, and no result of it is kept.");
-      case "expired":
-        throw new Problem("key-expired", "The key is older than the time that keys are known for.");
-      default:
-    }
+    // After a COMMIT that did not happen. The handler cannot run twice for one request.
+    if (claim.fresh) throw unavailable();
+    const refusal = refusals[claim.outcome];
+    if (refusal !== undefined) throw new Problem(...refusal);
     if (claim.status === null || claim.body === null) {
       throw new Problem("answer-gone", "The ledger has no result of this key.");
     }
@@ -208,6 +197,16 @@ class Exchange<R extends Request> {
     response.end(claim.body);
   }
 }
+
+// The outcomes of a key that no stored answer belongs to.
+const refusals: Partial<Record<Outcome, ConstructorParameters<typeof Problem>>> = {
+  conflict: [
+    "key-reused",
+    "The same key came with another request before. Use a new key for a new request.",
+  ],
+  unknown: ["outcome-unknown", "It took effect, and no result of it is kept."],
+  expired: ["key-expired", "The key is older than the time that keys are known for."],
+};
 
 function unavailable(): Problem {
   return new Problem(

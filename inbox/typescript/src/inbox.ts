@@ -57,10 +57,22 @@ export interface Result {
 // All values come as PostgreSQL's text: the program may have set parsers of its own for the driver.
 const asText = { getTypeParser: () => (text: string) => text };
 
-function claimColumns(of: string): string {
-  return `${of}.outcome, ${of}.digest, ${of}.attempt, ${of}.mine, ${of}.status, ${of}.headers,
-    encode(${of}.body, 'hex') AS body, extract(epoch FROM ${of}.stored_at) * 1000 AS at`;
-}
+const resultOf = (of: string): string =>
+  `${of}.status, ${of}.headers, encode(${of}.body, 'hex') AS body`;
+const claimed = (of: string): string =>
+  `SELECT ${of}.outcome, ${of}.digest, ${of}.attempt, ${of}.mine, ${resultOf(of)},
+    extract(epoch FROM ${of}.stored_at) * 1000 AS at FROM `;
+const leased = `SELECT a.outcome, a.digest, a.attempt, a.downstream_key, a.attempts, a.taken_over,
+    extract(epoch FROM a.remaining) * 1000 AS remaining, ${resultOf("a")},
+    extract(epoch FROM a.ended_at) * 1000 AS at FROM `;
+
+// Arguments whose types PostgreSQL does not find out by itself.
+const casts: Record<string, string> = {
+  key: "::bytea",
+  keys: "::bytea[]",
+  hold: "::float8 * interval '1 ms'",
+};
+type Arguments = Record<string, unknown>;
 
 /**
  * Describes keys. It holds no connection: each call takes the caller's, runs in the transaction
@@ -94,24 +106,13 @@ export class Inbox {
 
   /** Claims a key. If it is fresh: the effect, and then finish(), in the same transaction. */
   async claim(tx: ClientBase, key: Key, options: ClaimOptions = {}): Promise<Claim> {
-    const rows = await this.#call(
-      tx,
-      (schema) => `SELECT ${claimColumns("c")} FROM ${schema}.claim($1::text, $2::text, $3::text,
-        $4::bytea, $5::uuid, $6::uuid, $7::text, $8::timestamptz) AS c`,
-      [
-        ...this.#scope(values.keyValue(key)),
-        values.fingerprintValue(options.fingerprint),
-        values.uuidValue(options.attempt, "attempt"),
-        this.ledger,
-        values.timeValue(options.mintedAt),
-      ],
-    );
+    const rows = await this.#call(tx, claimed("a"), "claim", this.#one(key, options));
     return values.claimOf(rows[0]!);
   }
 
   /** Stores the result of a key that this transaction has claimed. */
   async finish(tx: ClientBase, claim: Claim, result: Result = {}): Promise<void> {
-    await this.#end(tx, "finish", claim, result);
+    await this.#yes(tx, "finish", this.#result(claim, result));
   }
 
   /**
@@ -120,20 +121,17 @@ export class Inbox {
    */
   async claimMany(tx: ClientBase, keys: Key[], options: ClaimManyOptions = {}): Promise<Claim[]> {
     if (!Array.isArray(keys)) throw new ArgumentError("keys must be an array");
-    const rows = await this.#call(
-      tx,
-      (schema) => `SELECT ${claimColumns("(m.answer)")} FROM ${schema}.claim_many($1::text,
-        $2::text, $3::text, $4::bytea[], $5::uuid[], $6::uuid, $7::text, $8::timestamptz[],
-        $9::bigint) AS m ORDER BY m.place`,
-      [
-        ...this.#scope(keys.map(values.keyValue)),
-        options.fingerprints?.map(values.fingerprintValue) ?? null,
-        values.uuidValue(options.attempt, "attempt"),
-        this.ledger,
-        options.mintedAt?.map(values.timeValue) ?? null,
-        values.numberValue(options.maxBytes ?? 1_048_576, "maxBytes"),
-      ],
-    );
+    const { fingerprints, attempt, mintedAt, maxBytes = 1_048_576 } = options;
+    const given = {
+      ...this.#names(),
+      keys: keys.map(values.keyValue),
+      fingerprints: fingerprints?.map(values.fingerprintValue) ?? null,
+      attempt: values.uuidValue(attempt, "attempt"),
+      minted_at: mintedAt?.map(values.timeValue) ?? null,
+      max_bytes: values.numberValue(maxBytes, "maxBytes"),
+    };
+    const columns = claimed("(a.answer)");
+    const rows = await this.#call(tx, columns, "claim_many", given, "ORDER BY a.place");
     return rows.map(values.claimOf);
   }
 
@@ -143,12 +141,11 @@ export class Inbox {
     for (const { fresh, digest, attempt } of claims) {
       if (fresh) digests.set(attempt, [...(digests.get(attempt) ?? []), digest]);
     }
+    const { tenant, ledger } = this;
     for (const [attempt, some] of digests) {
-      await this.#call(
-        tx,
-        (schema) => `SELECT ${schema}.finish_many($1::uuid[], $2::uuid, $3::integer, $4, $5)`,
-        [some, attempt, values.numberValue(status, "status"), this.tenant, this.ledger],
-      );
+      const checked = values.numberValue(status, "status");
+      const given = { digests: some, attempt, status: checked, tenant, ledger };
+      await this.#yes(tx, "finish_many", given);
     }
   }
 
@@ -157,91 +154,84 @@ export class Inbox {
    * system with the downstream key, and store the end with endLease() in another transaction.
    */
   async lease(tx: ClientBase, key: Key, options: LeaseOptions = {}): Promise<Lease> {
-    const rows = await this.#call(
-      tx,
-      (schema) => `SELECT l.outcome, l.digest, l.attempt, l.downstream_key, l.attempts,
-        l.taken_over, extract(epoch FROM l.remaining) * 1000 AS remaining, l.status, l.headers,
-        encode(l.body, 'hex') AS body, extract(epoch FROM l.ended_at) * 1000 AS at
-        FROM ${schema}.lease($1::text, $2::text, $3::text, $4::bytea, $5::uuid, $6::uuid, $7::text,
-        $8::float8 * interval '1 ms', $9::boolean, $10::timestamptz) AS l`,
-      [
-        ...this.#scope(values.keyValue(key)),
-        values.fingerprintValue(options.fingerprint),
-        values.uuidValue(options.attempt, "attempt"),
-        this.ledger,
-        values.numberValue(options.hold ?? 60_000, "hold"),
-        options.honoursKey ?? true,
-        values.timeValue(options.mintedAt),
-      ],
-    );
+    const rows = await this.#call(tx, leased, "lease", {
+      ...this.#one(key, options),
+      hold: values.numberValue(options.hold ?? 60_000, "hold"),
+      honours_key: options.honoursKey ?? true,
+    });
     return values.leaseOf(rows[0]!);
   }
 
   /** Stores how the effect ended. False if the lease is another attempt's by now. */
   async endLease(tx: ClientBase, lease: Lease, result: Result = {}): Promise<boolean> {
-    return this.#end(tx, "end_lease", lease, result);
+    return this.#yes(tx, "end_lease", this.#result(lease, result));
   }
 
   /** Holds a lease for `hold` milliseconds from now on. False if it is another attempt's by now. */
   async extendLease(tx: ClientBase, lease: Lease, hold = 60_000): Promise<boolean> {
-    return this.#yes(
-      tx,
-      (schema) =>
-        `SELECT ${schema}.extend_lease($1::uuid, $2::uuid, $3::float8 * interval '1 ms', $4)
-        AS yes`,
-      [lease.digest, lease.attempt, values.numberValue(hold, "hold"), this.ledger],
-    );
+    const checked = values.numberValue(hold, "hold");
+    return this.#yes(tx, "extend_lease", { ...this.#held(lease), hold: checked });
   }
 
   /** Gives a lease back, if its effect has certainly not happened. */
   async releaseLease(tx: ClientBase, lease: Lease): Promise<boolean> {
-    return this.#yes(
-      tx,
-      (schema) => `SELECT ${schema}.release_lease($1::uuid, $2::uuid, $3) AS yes`,
-      [lease.digest, lease.attempt, this.ledger],
-    );
+    return this.#yes(tx, "release_lease", this.#held(lease));
   }
 
-  #scope(key: Buffer | Buffer[]): unknown[] {
-    return [this.operation, this.tenant, this.kind, key];
+  #names(): Arguments {
+    const { operation, tenant, kind, ledger } = this;
+    return { operation, tenant, kind, ledger };
   }
 
-  async #end(
+  #one(key: Key, { fingerprint, attempt, mintedAt }: ClaimOptions): Arguments {
+    return {
+      ...this.#names(),
+      key: values.keyValue(key),
+      fingerprint: values.fingerprintValue(fingerprint),
+      attempt: values.uuidValue(attempt, "attempt"),
+      minted_at: values.timeValue(mintedAt),
+    };
+  }
+
+  #held({ digest, attempt }: Claim | Lease): Arguments {
+    return { digest, attempt, ledger: this.ledger };
+  }
+
+  #result(held: Claim | Lease, result: Result): Arguments {
+    const { status = 0, headers = [], body = "", failed = false } = result;
+    return {
+      ...this.#held(held),
+      status: values.numberValue(status, "status"),
+      headers: values.headersValue(headers),
+      body: values.bytesOf(body),
+      failed,
+      tenant: this.tenant,
+    };
+  }
+
+  async #yes(tx: ClientBase, name: string, given: Arguments): Promise<boolean> {
+    return (await this.#call(tx, "SELECT a AS yes FROM ", name, given))[0]?.["yes"] === "t";
+  }
+
+  // Calls a function of the schema, with arguments by their names.
+  async #call(
     tx: ClientBase,
-    name: "finish" | "end_lease",
-    claimed: Claim | Lease,
-    { status = 0, headers = [], body = "", failed = false }: Result,
-  ): Promise<boolean> {
-    return this.#yes(
-      tx,
-      (schema) => `SELECT ${schema}.${name}($1::uuid, $2::uuid, $3::integer, $4::jsonb, $5::bytea,
-        $6::boolean, $7::text, $8::text) AS yes`,
-      [
-        claimed.digest,
-        claimed.attempt,
-        values.numberValue(status, "status"),
-        values.headersValue(headers),
-        values.bytesOf(body),
-        failed,
-        this.tenant,
-        this.ledger,
-      ],
-    );
-  }
-
-  async #yes(tx: ClientBase, text: (schema: string) => string, list: unknown[]): Promise<boolean> {
-    return (await this.#call(tx, text, list))[0]?.["yes"] === "t";
-  }
-
-  async #call(tx: ClientBase, text: (schema: string) => string, list: unknown[]): Promise<Row[]> {
+    select: string,
+    name: string,
+    given: Arguments,
+    order = "",
+  ): Promise<Row[]> {
     // DANGER: a pool runs each statement on any of its connections, outside of the transaction.
     if (typeof tx?.query !== "function" || "totalCount" in tx) {
       throw new ArgumentError("the transaction must be a Client or PoolClient of pg, not a Pool");
     }
     const schema = `"${this.schema.replaceAll('"', '""')}"`;
     if (!this.#version.checked) await this.#checkVersion(tx, schema);
+    const names = Object.keys(given).map((one, i) => `${one} => $${i + 1}${casts[one] ?? ""}`);
+    const text = `${select}${schema}.${name}(${names.join(", ")}) AS a ${order}`;
     try {
-      return (await tx.query<Row>({ text: text(schema), values: list, types: asText })).rows;
+      const list = Object.values(given);
+      return (await tx.query<Row>({ text, values: list, types: asText })).rows;
     } catch (error) {
       throw translated(error);
     }

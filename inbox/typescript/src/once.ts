@@ -12,7 +12,7 @@ import {
   OutcomeUnknownError,
   sqlstateOf,
 } from "./errors.js";
-import type { Inbox, Result } from "./inbox.js";
+import type { ClaimOptions, Inbox, Result } from "./inbox.js";
 import { inTransaction, repeated, type Lender, type Retries } from "./transaction.js";
 import type { Claim, Fingerprint, Key, Lease, Time } from "./values.js";
 
@@ -71,14 +71,12 @@ export function once<A extends unknown[], R>(
   options: InsideOptions<A> | OutsideOptions<A>,
   work: (first: never, ...args: A) => Promise<R> | R,
 ): (...args: A) => Promise<R> {
-  const run = (first: unknown, args: A): Promise<R> | R => work(first as never, ...args);
   return async (...args) => {
     const { inbox, tenant, key, fingerprint, mintedAt } = options;
     const named = (first: unknown): Key => (first as Record<string, Key>)?.[key as string] as Key;
     const made = typeof key === "function" ? key(...args) : named(args[0]);
     const call: Call = {
-      pool: options.pool,
-      retries: options.retries,
+      ...options,
       inbox: tenant === undefined ? inbox : inbox.with({ tenant: tenant(...args) }),
       key: made,
       claim: {
@@ -87,20 +85,17 @@ export function once<A extends unknown[], R>(
         mintedAt: mintedAt?.(made),
       },
     };
-    const body =
-      options.mode === "inside"
-        ? await inside(call, (client) => run(client, args))
-        : await outside(call, options, (downstreamKey) => run(downstreamKey, args));
-    return decoded(body) as R;
+    const run = (first: unknown): unknown => work(first as never, ...args);
+    return decoded(await (options.mode === "inside" ? inside : outside)(call, run)) as R;
   };
 }
 
-interface Call {
+interface Call extends Pick<OutsideOptions<never>, "hold" | "honoursKey" | "wait"> {
   pool: Lender;
-  retries: Partial<Retries> | undefined;
+  retries?: Partial<Retries>;
   inbox: Inbox;
   key: Key;
-  claim: { attempt: string; fingerprint: Fingerprint | undefined; mintedAt: Time | undefined };
+  claim: ClaimOptions;
 }
 
 type Body = string | Buffer | null;
@@ -111,54 +106,40 @@ class Thrown {
 }
 
 async function inside(call: Call, work: (client: PoolClient) => unknown): Promise<Body> {
-  const { pool, inbox } = call;
+  const { pool, inbox, retries } = call;
   let failure: Failed | undefined;
-  // It answers with what to do after COMMIT.
-  const attempt = async (client: PoolClient): Promise<() => Body> => {
-    const claim = await inbox.claim(client, call.key, call.claim);
-    if (!claim.fresh) return () => storedBody(claim);
-    if (failure !== undefined) {
-      const failed = failure;
-      await inbox.finish(client, claim, resultOf(failed));
-      return () => {
-        throw failed;
-      };
-    }
-    let body: string;
+  let body = "";
+  const effect = async (client: PoolClient): Promise<Result> => {
+    if (failure !== undefined) return resultOf(failure);
     try {
-      body = encoded(await work(client));
+      return { body: (body = encoded(await work(client))) };
     } catch (error) {
       if (error instanceof Failed) failure = error;
       throw sqlstateOf(error) === undefined ? new Thrown(error) : error;
     }
-    await inbox.finish(client, claim, { body });
-    return () => body;
   };
-  const tried = async (): Promise<() => Body> => {
-    try {
-      return await inTransaction(pool, attempt);
-    } catch (error) {
+  const attempt = (): Promise<Claim> =>
+    inTransaction(pool, async (client) => {
+      const claim = await inbox.claim(client, call.key, call.claim);
+      if (claim.fresh) await inbox.finish(client, claim, await effect(client));
+      return claim;
+    });
+  const tried = (): Promise<Claim> =>
+    attempt().catch((error: unknown) => {
       // Its transaction is rolled back. Another one claims again and stores the failure.
-      if (error instanceof Thrown && error.error === failure) {
-        return inTransaction(pool, attempt);
-      }
+      if (error instanceof Thrown && error.error === failure) return attempt();
       throw error;
-    }
-  };
-  try {
-    return (await repeated(call.retries, tried))();
-  } catch (error) {
+    });
+  const claim = await repeated(retries, tried).catch((error: unknown) => {
     throw error instanceof Thrown ? error.error : error;
-  }
+  });
+  if (!claim.fresh) return storedBody(claim);
+  if (failure !== undefined) throw failure as Failed;
+  return body;
 }
 
-async function outside(
-  call: Call,
-  options: { hold?: number; honoursKey?: boolean; wait?: number },
-  work: (downstreamKey: string) => unknown,
-): Promise<Body> {
-  const { pool, inbox, retries } = call;
-  const { hold = 60_000, honoursKey, wait = 0 } = options;
+async function outside(call: Call, work: (downstreamKey: string) => unknown): Promise<Body> {
+  const { pool, inbox, retries, hold = 60_000, honoursKey, wait = 0 } = call;
   const deadline = Date.now() + wait;
   const ask = (): Promise<Lease> =>
     repeated(retries, () =>

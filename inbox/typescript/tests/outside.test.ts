@@ -12,6 +12,25 @@ import { order, outside, pool, type Order } from "./orders.js";
 before(() => (needsDatabase.skip === undefined ? prepare(pool) : undefined));
 after(() => pool.end());
 
+// Until when the order's lease is held, in milliseconds.
+async function leasedUntil(operation: string): Promise<number> {
+  const { rows } = await pool.query<{ until: string }>(
+    `SELECT extract(epoch FROM lease_until) * 1000 AS until FROM onceward.leases
+     WHERE digest = onceward.key_digest($1, '', 'id', $2::text)`,
+    [operation, order.id],
+  );
+  return Number(rows[0]?.until ?? 0);
+}
+
+// Ends the time of the order's lease.
+async function runOut(operation: string): Promise<void> {
+  await pool.query(
+    `UPDATE onceward.leases SET lease_until = now() - interval '1 s'
+     WHERE digest = onceward.key_digest($1, '', 'id', $2::text)`,
+    [operation, order.id],
+  );
+}
+
 test("outside: Failed is stored", needsDatabase, async () => {
   const operation = fresh("charge");
   let calls = 0;
@@ -27,14 +46,14 @@ test("outside: without honoursKey the outcome is unknown", needsDatabase, async 
   const operation = fresh("charge");
   let calls = 0;
   const charge = once(
-    outside(operation, { hold: 20, honoursKey: false }),
+    outside(operation, { honoursKey: false }),
     (_: string, one: Order) => {
       calls += 1;
       throw new Error(`no answer for ${one.id}`);
     },
   );
   await assert.rejects(charge(order), /no answer/);
-  await sleep(40);
+  await runOut(operation);
   await assert.rejects(charge(order), OutcomeUnknownError);
   assert.equal(calls, 1);
 });
@@ -42,16 +61,21 @@ test("outside: without honoursKey the outcome is unknown", needsDatabase, async 
 test("outside: the lease is extended while the function runs", needsDatabase, async () => {
   const operation = fresh("charge");
   let calls = 0;
-  const options = outside(operation, { hold: 200 });
+  const options = outside(operation, { hold: 2000 });
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
   const work = async (_: string, { amount }: Order): Promise<number> => {
     calls += 1;
-    await sleep(700);
+    await ended;
     return amount;
   };
   const first = once(options, work)(order);
-  await sleep(500);
-  await assert.rejects(once(options, work)(order), InFlightError);
-  assert.equal(await once({ ...options, wait: 5000 }, work)(order), 5);
+  while (calls === 0) await sleep(10);
+  const taken = await leasedUntil(operation);
+  for (let n = 0; n < 1000 && (await leasedUntil(operation)) === taken; ++n) await sleep(10);
+  const second = once({ ...options, wait: 60_000 }, work)(order);
+  await assert.rejects(once(options, work)(order), InFlightError).finally(end);
+  assert.equal(await second, 5);
   assert.equal(await first, 5);
   assert.equal(calls, 1);
 });
@@ -116,28 +140,19 @@ test(
   async () => {
     const operation = fresh("charge");
     const keys: string[] = [];
-    const charge = once(
-      outside(operation, { hold: 150 }),
-      (downstreamKey: string, { amount }: Order) => {
-        keys.push(downstreamKey);
-        if (keys.length === 1) throw new Error("no answer");
-        return amount;
-      },
-    );
+    const work = (downstreamKey: string, { amount }: Order): number => {
+      keys.push(downstreamKey);
+      if (keys.length === 1) throw new Error("no answer");
+      return amount;
+    };
+    const charge = once(outside(operation, { hold: 60_000 }), work);
     await assert.rejects(charge(order), /no answer/);
     const error: unknown = await charge(order).catch((reason: unknown) => reason);
-    assert.ok(error instanceof InFlightError && error.remaining > 0 && error.remaining <= 150);
-    assert.equal(
-      await once(outside(operation, { hold: 150, wait: 5000 }), charge_(keys))(order),
-      5,
-    );
+    assert.ok(error instanceof InFlightError && error.remaining > 0 && error.remaining <= 60_000);
+    const waiting = once(outside(operation, { wait: 60_000 }), work)(order);
+    await runOut(operation);
+    assert.equal(await waiting, 5);
     assert.equal(keys.length, 2);
     assert.equal(keys[0], keys[1]);
-    function charge_(seen: string[]) {
-      return (downstreamKey: string, { amount }: Order): number => {
-        seen.push(downstreamKey);
-        return amount;
-      };
-    }
   },
 );

@@ -1,53 +1,27 @@
 """Claims idempotency keys in PostgreSQL, in the same transaction as their effect."""
 
-from .answers import Claim, Lease
-from .asgi import OncewardMiddleware
+# `X as X` makes X public for type checkers (PEP 484).
+from .answers import Claim as Claim, Lease as Lease
+from .asgi import OncewardMiddleware as OncewardMiddleware
 from .errors import (
-    ArgumentError,
-    BusyError,
-    ConflictError,
-    ExpiredError,
-    Failed,
-    InboxError,
-    InFlightError,
-    IsolationError,
-    LedgerError,
-    NotAllowedError,
-    NotClaimedError,
-    OutcomeUnknownError,
-    ResultTooLargeError,
-    UnfinishedError,
-    VersionError,
-    is_retryable,
+    ArgumentError as ArgumentError,
+    BusyError as BusyError,
+    ConflictError as ConflictError,
+    ExpiredError as ExpiredError,
+    Failed as Failed,
+    InboxError as InboxError,
+    InFlightError as InFlightError,
+    IsolationError as IsolationError,
+    LedgerError as LedgerError,
+    NotAllowedError as NotAllowedError,
+    NotClaimedError as NotClaimedError,
+    OutcomeUnknownError as OutcomeUnknownError,
+    ResultTooLargeError as ResultTooLargeError,
+    UnfinishedError as UnfinishedError,
+    VersionError as VersionError,
+    is_retryable as is_retryable,
 )
-from .inbox import Inbox
-from .keys import minted_at_of_uuid7, uuid7
-from .once import once
-from .transactions import Retries
-
-__all__ = [
-    "ArgumentError",
-    "BusyError",
-    "Claim",
-    "ConflictError",
-    "ExpiredError",
-    "Failed",
-    "InFlightError",
-    "Inbox",
-    "InboxError",
-    "IsolationError",
-    "Lease",
-    "LedgerError",
-    "NotAllowedError",
-    "NotClaimedError",
-    "OncewardMiddleware",
-    "OutcomeUnknownError",
-    "ResultTooLargeError",
-    "Retries",
-    "UnfinishedError",
-    "VersionError",
-    "is_retryable",
-    "minted_at_of_uuid7",
-    "once",
-    "uuid7",
-]
+from .inbox import Inbox as Inbox
+from .keys import minted_at_of_uuid7 as minted_at_of_uuid7, uuid7 as uuid7
+from .once import once as once
+from .transactions import Retries as Retries

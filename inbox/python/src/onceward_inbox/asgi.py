@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 from uuid import UUID, uuid4
@@ -57,6 +57,8 @@ _DETAILS = {
     "key-in-flight": "Ask again with the same key.",
     "key-reused": "The same key came with another request before. Use a new key for a new request.",
 }
+# The outcomes of a key that no stored answer belongs to.
+_REFUSED = {"conflict": "key-reused", "expired": "key-expired", "unknown": "outcome-unknown"}
 
 
 @dataclass
@@ -89,6 +91,7 @@ class _BodyTooLarge(Exception):
     pass
 
 
+@dataclass(eq=False)
 class OncewardMiddleware:
     """Answers each request once for each key, and repeats with the stored answer.
 
@@ -102,27 +105,20 @@ class OncewardMiddleware:
     `minted_at` gets the key, such as `minted_at_of_uuid7`. Requests with other methods pass.
     """
 
-    def __init__(
-        self,
-        app: App,
-        *,
-        inbox: Inbox | Callable[[Scope], Inbox],
-        connect: Connect[Any],
-        methods: Iterable[str] = ("POST", "PATCH"),
-        header: str = "Idempotency-Key",
-        minted_at: Callable[[Key], datetime | None] | None = None,
-        max_request_bytes: int = 1 << 20,
-        max_answer_bytes: int = 1 << 20,
-        retries: Retries = Retries(),  # noqa: B008 (it is immutable)
-    ) -> None:
-        self.app = app
-        self.inbox = inbox
-        self.methods = frozenset(methods)
-        self.header = header
-        self.minted_at = minted_at
-        self.max_request_bytes = max_request_bytes
-        self.max_answer_bytes = max_answer_bytes
-        self.transactions = Transactions(connect, retries, waits=True)
+    app: App
+    _: KW_ONLY
+    inbox: Inbox | Callable[[Scope], Inbox]
+    connect: Connect[Any]
+    methods: Iterable[str] = ("POST", "PATCH")
+    header: str = "Idempotency-Key"
+    minted_at: Callable[[Key], datetime | None] | None = None
+    max_request_bytes: int = 1 << 20
+    max_answer_bytes: int = 1 << 20
+    retries: Retries = Retries()  # noqa: RUF009 (it is immutable)
+
+    def __post_init__(self) -> None:
+        self.methods = frozenset(self.methods)
+        self.transactions = Transactions(self.connect, self.retries, waits=True)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] not in self.methods:
@@ -136,12 +132,13 @@ class OncewardMiddleware:
             return
         try:
             body = await self._body(receive)
+            if body is None:
+                return
             answer = await self._answer(scope, receive, key, body)
         except _BodyTooLarge:
             answer = _problem("body-too-large", f"At most {self.max_request_bytes} bytes.")
-        if answer is not None:
-            answer.headers.append((name, written[0]))
-            await answer.send(send)
+        answer.headers.append((name, written[0]))
+        await answer.send(send)
 
     def _refused(self, written: Sequence[bytes]) -> _Answer:
         if not written:
@@ -169,11 +166,7 @@ class OncewardMiddleware:
             if not message.get("more_body", False):
                 return b"".join(parts)
 
-    async def _answer(
-        self, scope: Scope, receive: Receive, key: str, body: bytes | None
-    ) -> _Answer | None:
-        if body is None:
-            return None
+    async def _answer(self, scope: Scope, receive: Receive, key: str, body: bytes) -> _Answer:
         inbox = self.inbox(scope) if callable(self.inbox) else self.inbox
         try:
             minted_at = self.minted_at(key) if self.minted_at else None
@@ -292,12 +285,8 @@ def _fingerprint(scope: Scope, body: bytes) -> UUID:
 
 def _stored(claim: Claim) -> _Answer:
     """The answer for a key that was claimed before."""
-    if claim.outcome == "conflict":
-        return _problem("key-reused")
-    if claim.outcome == "expired":
-        return _problem("key-expired")
-    if claim.outcome == "unknown":
-        return _problem("outcome-unknown")
+    if claim.outcome in _REFUSED:
+        return _problem(_REFUSED[claim.outcome])
     if claim.body is None:
         return _problem("answer-gone")
     # A result that no HTTP request has stored has no status.

@@ -20,8 +20,11 @@ from .errors import ArgumentError, translated
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection as SqlConnection
-    from sqlalchemy.ext.asyncio import AsyncConnection as AsyncSqlConnection
-    from sqlalchemy.ext.asyncio import AsyncSession, async_scoped_session
+    from sqlalchemy.ext.asyncio import (
+        AsyncConnection as AsyncSqlConnection,
+        AsyncSession,
+        async_scoped_session,
+    )
     from sqlalchemy.orm import Session, scoped_session
 
     Transaction: TypeAlias = psycopg.Connection[Any] | Session | scoped_session[Any] | SqlConnection

@@ -106,17 +106,9 @@ class Failed(Exception):
         self.body = body
 
 
-_CLASSES: tuple[type[InboxError], ...] = (
-    IsolationError,
-    LedgerError,
-    NotAllowedError,
-    ArgumentError,
-    UnfinishedError,
-    NotClaimedError,
-    ResultTooLargeError,
-    BusyError,
-)
-_BY_SQLSTATE = {one.sqlstate: one for one in _CLASSES}
+_BY_SQLSTATE: dict[str | None, type[InboxError]] = {
+    one.sqlstate: one for one in InboxError.__subclasses__() if one.sqlstate
+}
 
 # 40001 serialization failure, 40P01 deadlock, 55P03 lock not available, 57P.. server shut down.
 _RETRYABLE = ("40001", "40P01", "55P03", "57P01", "57P02", "57P03")

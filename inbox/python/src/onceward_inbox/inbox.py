@@ -26,6 +26,7 @@ VERSION = 1
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -265,8 +266,7 @@ class Inbox:
         }
 
     def _held(self, held: Claim | Lease) -> dict[str, object]:
-        if not isinstance(held, Answer):
-            raise ArgumentError(f"what claim() or lease() answered is needed, not {held!r}")
+        _checked(held, Answer, "what claim() or lease() answered is needed")
         return {"digest": held.digest, "attempt": held.attempt, "ledger": self.ledger}
 
     def _result(
@@ -277,8 +277,7 @@ class Inbox:
         body: bytes | str,
         failed: bool,
     ) -> dict[str, object]:
-        if not isinstance(body, (bytes, str)):
-            raise ArgumentError(f"a body is bytes or str, not {type(body).__name__}")
+        _checked(body, (bytes, str), "a body is bytes or str")
         return self._held(held) | {
             "status": status,
             "headers": json.dumps([dict(header) for header in headers]),
@@ -309,15 +308,18 @@ def _each(read: Callable[[Any], object], values: Sequence[Any] | None) -> list[o
 
 def duration(hold: timedelta | float) -> timedelta:
     """`hold` as a timedelta, from seconds or as it is."""
-    if not isinstance(hold, (timedelta, int, float)):
-        raise ArgumentError(f"hold is a timedelta or a number of seconds, not {hold!r}")
+    _checked(hold, (timedelta, int, float), "hold is a timedelta or a number of seconds")
     return hold if isinstance(hold, timedelta) else timedelta(seconds=hold)
 
 
+def _checked(value: T, kinds: type | tuple[type, ...], wanted: str) -> T:
+    if not isinstance(value, kinds):
+        raise ArgumentError(f"{wanted}, not {type(value).__name__}")
+    return value
+
+
 def _key(key: Key) -> bytes:
-    if not isinstance(key, (str, bytes)):
-        raise ArgumentError(f"a key is str or bytes, not {type(key).__name__}")
-    return _utf8(key)
+    return _utf8(_checked(key, (str, bytes), "a key is str or bytes"))
 
 
 def _utf8(text: str | bytes) -> bytes:
@@ -328,15 +330,13 @@ def _utf8(text: str | bytes) -> bytes:
 
 
 def _fingerprint(content: Fingerprint | None) -> UUID | None:
-    if content is not None and not isinstance(content, (str, bytes, UUID)):
-        raise ArgumentError(f"a fingerprint is str, bytes or UUID, not {type(content).__name__}")
+    kinds = (str, bytes, UUID, type(None))
+    _checked(content, kinds, "a fingerprint is str, bytes or UUID")
     return fingerprint_of(_utf8(content)) if isinstance(content, (str, bytes)) else content
 
 
 def _uuid(attempt: UUID | None) -> UUID | None:
-    if attempt is not None and not isinstance(attempt, UUID):
-        raise ArgumentError(f"an attempt is a UUID, not {type(attempt).__name__}")
-    return attempt
+    return _checked(attempt, (UUID, type(None)), "an attempt is a UUID")
 
 
 def _time(value: datetime | None) -> datetime | None:

@@ -9,8 +9,11 @@ import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * A description of keys: what is done with them, where they come from, whose they are, and which
@@ -24,16 +27,14 @@ public final class Inbox {
     /** The version of the SQL functions that this package was written for. */
     public static final int VERSION = 1;
 
-    // The stored result. Headers become two arrays, so that no JSON has to be read here.
-    private static final String STORED = "a.status, CASE WHEN a.headers <> '[]' THEN "
-        + "ARRAY(SELECT h ->> 'name' FROM jsonb_array_elements(a.headers) AS h) END, "
-        + "CASE WHEN a.headers <> '[]' THEN "
-        + "ARRAY(SELECT h ->> 'value' FROM jsonb_array_elements(a.headers) AS h) END, a.body, ";
-    private static final String CLAIM = "SELECT a.outcome, a.digest, a.attempt, a.mine, " + STORED
-        + "a.stored_at FROM ";
-    private static final String HEADERS = ", headers => (SELECT jsonb_agg(jsonb_build_object("
-        + "'name', h.name, 'value', h.value) ORDER BY h.place) FROM unnest(?::text[], ?::text[]) "
-        + "WITH ORDINALITY AS h (name, value, place))";
+    // An answer. Its headers become names and values in turn, so that no JSON has to be read here.
+    private static final String ANSWER = "a.*, CASE WHEN a.headers <> '[]' THEN ARRAY("
+        + "SELECT unnest(ARRAY[h ->> 'name', h ->> 'value']) FROM jsonb_array_elements(a.headers) "
+        + "AS h) END AS pairs FROM ";
+    private static final String RESULT = "(digest => ?, attempt => ?, status => ?, body => ?, "
+        + "failed => ?, tenant => ?, ledger => ?, headers => coalesce((SELECT jsonb_agg("
+        + "jsonb_build_object('name', h.name, 'value', h.value) ORDER BY h.place) "
+        + "FROM unnest(?::text[], ?::text[]) WITH ORDINALITY AS h (name, value, place)), '[]'))";
 
     private final String operation;
     private final String kind;
@@ -100,13 +101,9 @@ public final class Inbox {
      */
     public Claim claim(Connection tx, Key key, UUID attempt) throws SQLException {
         need(key, "a key");
-        return call(tx, CLAIM + "%s.claim(?, ?, ?, ?, ?, ?, ?, ?::timestamptz) AS a", set -> {
-            set.texts(operation, tenant, kind).bytes(key.bytes()).uuid(key.fingerprint())
-                .uuid(attempt).texts(ledgerOr("inbox"), key.minted());
-        }, rows -> {
-            rows.next();
-            return claimOf(rows);
-        });
+        return one(tx, "SELECT " + ANSWER + "%s.claim(?, ?, ?, ?, ?, ?, ?, ?::timestamptz) AS a",
+            Inbox::claimOf, operation, tenant, kind, key.bytes(), key.fingerprint(), attempt,
+            ledgerOr("inbox"), key.minted());
     }
 
     /** Stores the empty result of a fresh claim. */
@@ -117,7 +114,7 @@ public final class Inbox {
     /** Stores the result of a fresh claim of this transaction. */
     public void finish(Connection tx, Claim claim, Result result) throws SQLException {
         need(claim, "a claim");
-        store(tx, "finish", claim.digest(), claim.attempt(), result, ledgerOr("inbox"));
+        store(tx, "finish", row -> null, claim.digest(), claim.attempt(), result, "inbox");
     }
 
     /** Claims many keys, for an attempt of their own. Returns bodies up to 1 MiB in all. */
@@ -136,25 +133,11 @@ public final class Inbox {
             throws SQLException {
         need(keys, "a list of keys");
         keys.forEach(key -> need(key, "each key"));
-        boolean prints = keys.stream().anyMatch(key -> key.fingerprint() != null);
-        boolean times = keys.stream().anyMatch(key -> key.minted() != null);
-        return call(tx, CLAIM + "(SELECT m.place, (m.answer).* FROM %s.claim_many(?, ?, ?, ?, ?, "
-            + "?, ?, ?, ?) AS m) AS a ORDER BY a.place", set -> {
-                set.texts(operation, tenant, kind)
-                    .array("bytea", keys.stream().map(Key::bytes).toArray(byte[][]::new))
-                    .array("uuid", !prints ? null
-                        : keys.stream().map(Key::fingerprint).toArray(UUID[]::new))
-                    .uuid(attempt).texts(ledgerOr("inbox"))
-                    .array("timestamptz", !times ? null
-                        : keys.stream().map(Key::minted).toArray(String[]::new))
-                    .number(maxBytes);
-            }, rows -> {
-                List<Claim> claims = new ArrayList<>(keys.size());
-                while (rows.next()) {
-                    claims.add(claimOf(rows));
-                }
-                return claims;
-            });
+        return call(tx, "SELECT " + ANSWER + "(SELECT m.place, (m.answer).* FROM %s.claim_many("
+            + "?, ?, ?, ?, ?, ?, ?, ?, ?) AS m) AS a ORDER BY a.place", Inbox::claimOf, operation,
+            tenant, kind, array(tx, "bytea", keys.stream().map(Key::bytes).toArray(byte[][]::new)),
+            given(tx, "uuid", keys, Key::fingerprint), attempt, ledgerOr("inbox"),
+            given(tx, "timestamptz", keys, Key::minted), maxBytes);
     }
 
     /** Stores a status for those of the claims that are fresh. They are of one claimMany(). */
@@ -168,10 +151,9 @@ public final class Inbox {
         if (fresh.stream().anyMatch(claim -> !attempt.equals(claim.attempt()))) {
             throw new InboxException.Argument("the claims are of several attempts");
         }
-        call(tx, "SELECT %s.finish_many(?, ?, ?, ?, ?)", set -> {
-            set.array("uuid", fresh.stream().map(Claim::digest).toArray(UUID[]::new)).uuid(attempt)
-                .number(status).texts(tenant, ledgerOr("inbox"));
-        }, ResultSet::next);
+        call(tx, "SELECT %s.finish_many(?, ?, ?, ?, ?)", row -> null,
+            array(tx, "uuid", fresh.stream().map(Claim::digest).toArray()), attempt, status,
+            tenant, ledgerOr("inbox"));
     }
 
     /**
@@ -185,107 +167,100 @@ public final class Inbox {
     public Lease lease(Connection tx, Key key, UUID attempt, Duration hold, boolean honoursKey)
             throws SQLException {
         need(key, "a key");
-        return call(tx, "SELECT a.outcome, a.digest, a.attempt, a.downstream_key, a.attempts, "
-            + "a.taken_over, (extract(epoch FROM a.remaining) * 1000)::bigint, " + STORED
-            + "a.ended_at FROM %s.lease(?, ?, ?, ?, ?, ?, ?, ?::float8 * interval '1 ms', ?, "
-            + "?::timestamptz) AS a", set -> {
-                set.texts(operation, tenant, kind).bytes(key.bytes()).uuid(key.fingerprint())
-                    .uuid(attempt).texts(ledgerOr("inbox_leases")).time(hold).flag(honoursKey)
-                    .texts(key.minted());
-            }, rows -> {
-                rows.next();
-                return new Lease(Outcome.of(rows.getString(1)), uuid(rows, 2), uuid(rows, 3),
-                    uuid(rows, 4), number(rows, 5), rows.getBoolean(6),
-                    rows.getString(7) == null ? null : Duration.ofMillis(rows.getLong(7)),
-                    number(rows, 8), headers(rows, 9), rows.getBytes(11),
-                    rows.getObject(12, OffsetDateTime.class));
-            });
+        return one(tx, "SELECT (extract(epoch FROM a.remaining) * 1000)::bigint AS milliseconds, "
+            + ANSWER + "%s.lease(?, ?, ?, ?, ?, ?, ?, ?::float8 * interval '1 ms', ?, "
+            + "?::timestamptz) AS a", Inbox::leaseOf, operation, tenant, kind, key.bytes(),
+            key.fingerprint(), attempt, ledgerOr("inbox_leases"), millis(hold), honoursKey,
+            key.minted());
     }
 
     /** Stores how the call of a lease ended. Returns false if somebody took the lease over. */
     public boolean endLease(Connection tx, Lease lease, Result result) throws SQLException {
         need(lease, "a lease");
-        return store(tx, "end_lease", lease.digest(), lease.attempt(), result,
-            ledgerOr("inbox_leases"));
+        return store(tx, "end_lease", Inbox::flag, lease.digest(), lease.attempt(), result,
+            "inbox_leases");
     }
 
     /** Holds a lease from now on for `hold`. Returns false if it is no longer the caller's. */
     public boolean extendLease(Connection tx, Lease lease, Duration hold) throws SQLException {
         need(lease, "a lease");
-        return call(tx, "SELECT %s.extend_lease(?, ?, ?::float8 * interval '1 ms', ?)", set -> {
-            set.uuid(lease.digest()).uuid(lease.attempt()).time(hold)
-                .texts(ledgerOr("inbox_leases"));
-        }, Inbox::flag);
+        return one(tx, "SELECT %s.extend_lease(?, ?, ?::float8 * interval '1 ms', ?)", Inbox::flag,
+            lease.digest(), lease.attempt(), millis(hold), ledgerOr("inbox_leases"));
     }
 
     /** Gives a lease back whose call certainly did not happen. Returns false if it was lost. */
     public boolean releaseLease(Connection tx, Lease lease) throws SQLException {
         need(lease, "a lease");
-        return call(tx, "SELECT %s.release_lease(?, ?, ?)", set -> {
-            set.uuid(lease.digest()).uuid(lease.attempt()).texts(ledgerOr("inbox_leases"));
-        }, Inbox::flag);
+        return one(tx, "SELECT %s.release_lease(?, ?, ?)", Inbox::flag, lease.digest(),
+            lease.attempt(), ledgerOr("inbox_leases"));
     }
 
-    private boolean store(Connection tx, String function, UUID digest, UUID attempt, Result result,
-            String ledger) throws SQLException {
+    private <T> T store(Connection tx, String function, Reader<T> reader, UUID digest,
+            UUID attempt, Result result, String unnamed) throws SQLException {
         need(result, "a result");
-        List<Header> headers = result.headers();
-        return call(tx, "SELECT %s." + function + "(digest => ?, attempt => ?, status => ?, "
-            + "body => ?, failed => ?, tenant => ?, ledger => ?"
-            + (headers.isEmpty() ? ")" : HEADERS + ")"), set -> {
-                set.uuid(digest).uuid(attempt).number(result.status()).bytes(result.body())
-                    .flag(result.failed()).texts(tenant, ledger);
-                if (!headers.isEmpty()) {
-                    set.array("text", headers.stream().map(Header::name).toArray(String[]::new))
-                        .array("text", headers.stream().map(Header::value).toArray(String[]::new));
-                }
-            }, rows -> function.equals("finish") || flag(rows));
-    }
-
-    private interface Setter {
-        void set(Parameters parameters) throws SQLException;
+        return one(tx, "SELECT %s." + function + RESULT, reader, digest, attempt, result.status(),
+            result.body(), result.failed(), tenant, ledgerOr(unnamed),
+            array(tx, "text", result.headers().stream().map(Header::name).toArray()),
+            array(tx, "text", result.headers().stream().map(Header::value).toArray()));
     }
 
     private interface Reader<T> {
-        T read(ResultSet rows) throws SQLException;
+        T read(ResultSet row) throws SQLException;
     }
 
-    private <T> T call(Connection tx, String sql, Setter setter, Reader<T> reader)
+    private <T> T one(Connection tx, String sql, Reader<T> reader, Object... arguments)
+            throws SQLException {
+        return call(tx, sql, reader, arguments).get(0);
+    }
+
+    /** Calls a function of the schema, and reads each row of its answer. */
+    private <T> List<T> call(Connection tx, String sql, Reader<T> reader, Object... arguments)
             throws SQLException {
         need(tx, "a connection");
         if (tx.getAutoCommit()) {
             throw new InboxException.Argument("the connection commits each statement by itself; "
                 + "claims need a transaction: setAutoCommit(false)");
         }
-        String quoted = '"' + schema.replace("\"", "\"\"") + '"';
-        checkVersion(tx, quoted);
-        try (PreparedStatement statement = tx.prepareStatement(sql.replace("%s", quoted))) {
-            setter.set(new Parameters(statement));
-            try (ResultSet rows = statement.executeQuery()) {
-                return reader.read(rows);
+        try {
+            if (!checked.get()) {
+                compareVersion(tx);
             }
+            return query(tx, sql, reader, arguments);
         } catch (SQLException error) {
             throw InboxException.translated(error);
         }
     }
 
-    private void checkVersion(Connection tx, String quoted) throws SQLException {
-        if (checked.get()) {
-            return;
-        }
-        try (PreparedStatement statement =
-                tx.prepareStatement("SELECT " + quoted + ".inbox_version()");
-                ResultSet rows = statement.executeQuery()) {
-            rows.next();
-            if (rows.getInt(1) != VERSION) {
-                throw new InboxException.Version(schema, rows.getInt(1), null);
+    private <T> List<T> query(Connection tx, String sql, Reader<T> reader, Object... arguments)
+            throws SQLException {
+        String quoted = '"' + schema.replace("\"", "\"\"") + '"';
+        try (PreparedStatement statement = tx.prepareStatement(sql.replace("%s", quoted))) {
+            for (int i = 0; i < arguments.length; ++i) {
+                statement.setObject(i + 1, arguments[i]);
             }
+            List<T> answers = new ArrayList<>();
+            try (ResultSet rows = statement.executeQuery()) {
+                while (rows.next()) {
+                    answers.add(reader.read(rows));
+                }
+            }
+            return answers;
+        }
+    }
+
+    private void compareVersion(Connection tx) throws SQLException {
+        int found;
+        try {
+            found = query(tx, "SELECT %s.inbox_version()", row -> row.getInt(1)).get(0);
         } catch (SQLException error) {
             // There is no such function, or no such schema.
             if ("42883".equals(error.getSQLState()) || "3F000".equals(error.getSQLState())) {
                 throw new InboxException.Version(schema, 0, error);
             }
-            throw InboxException.translated(error);
+            throw error;
+        }
+        if (found != VERSION) {
+            throw new InboxException.Version(schema, found, null);
         }
         checked.set(true);
     }
@@ -300,36 +275,57 @@ public final class Inbox {
         return ledger == null ? unnamed : ledger;
     }
 
-    private static Claim claimOf(ResultSet rows) throws SQLException {
-        return new Claim(Outcome.of(rows.getString(1)), uuid(rows, 2), uuid(rows, 3),
-            rows.getBoolean(4), number(rows, 5), headers(rows, 6), rows.getBytes(8),
-            rows.getObject(9, OffsetDateTime.class));
+    private static long millis(Duration hold) {
+        need(hold, "a time to hold the lease");
+        return hold.toMillis();
     }
 
-    private static boolean flag(ResultSet rows) throws SQLException {
-        rows.next();
-        return rows.getBoolean(1);
+    private static Array array(Connection tx, String type, Object[] values) throws SQLException {
+        need(tx, "a connection");
+        return tx.createArrayOf(type, values);
     }
 
-    private static UUID uuid(ResultSet rows, int column) throws SQLException {
-        return rows.getObject(column, UUID.class);
+    /** An array of what the keys came with; null if none has it. */
+    private static Array given(Connection tx, String type, List<Key> keys, Function<Key, ?> member)
+            throws SQLException {
+        Object[] values = keys.stream().map(member).toArray();
+        return Stream.of(values).allMatch(Objects::isNull) ? null : array(tx, type, values);
     }
 
-    private static Integer number(ResultSet rows, int column) throws SQLException {
-        return rows.getObject(column, Integer.class);
+    private static Claim claimOf(ResultSet row) throws SQLException {
+        return new Claim(Outcome.of(row.getString("outcome")), uuid(row, "digest"),
+            uuid(row, "attempt"), row.getBoolean("mine"), number(row, "status"), headers(row),
+            row.getBytes("body"), row.getObject("stored_at", OffsetDateTime.class));
     }
 
-    private static List<Header> headers(ResultSet rows, int column) throws SQLException {
-        Array names = rows.getArray(column);
-        if (names == null) {
-            return List.of();
-        }
-        String[] all = (String[]) names.getArray();
-        String[] values = (String[]) rows.getArray(column + 1).getArray();
-        List<Header> headers = new ArrayList<>(all.length);
-        for (int i = 0; i < all.length; ++i) {
-            if (all[i] != null && values[i] != null) { // SQL alone can store others
-                headers.add(new Header(all[i], values[i]));
+    private static Lease leaseOf(ResultSet row) throws SQLException {
+        Long left = row.getObject("milliseconds", Long.class);
+        return new Lease(Outcome.of(row.getString("outcome")), uuid(row, "digest"),
+            uuid(row, "attempt"), uuid(row, "downstream_key"), number(row, "attempts"),
+            row.getBoolean("taken_over"), left == null ? null : Duration.ofMillis(left),
+            number(row, "status"), headers(row), row.getBytes("body"),
+            row.getObject("ended_at", OffsetDateTime.class));
+    }
+
+    private static boolean flag(ResultSet row) throws SQLException {
+        return row.getBoolean(1);
+    }
+
+    private static UUID uuid(ResultSet row, String column) throws SQLException {
+        return row.getObject(column, UUID.class);
+    }
+
+    private static Integer number(ResultSet row, String column) throws SQLException {
+        return row.getObject(column, Integer.class);
+    }
+
+    private static List<Header> headers(ResultSet row) throws SQLException {
+        Array pairs = row.getArray("pairs");
+        String[] words = pairs == null ? new String[0] : (String[]) pairs.getArray();
+        List<Header> headers = new ArrayList<>();
+        for (int i = 0; i < words.length; i += 2) {
+            if (words[i] != null && words[i + 1] != null) { // SQL alone can store others
+                headers.add(new Header(words[i], words[i + 1]));
             }
         }
         return List.copyOf(headers);

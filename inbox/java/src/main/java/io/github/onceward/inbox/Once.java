@@ -7,6 +7,7 @@ import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 
 /** Runs a function once for each key. */
@@ -38,39 +39,36 @@ public final class Once {
         // DANGER: one attempt for all tries. It tells our own result from another call's after a
         // COMMIT without an answer.
         UUID attempt = UUID.randomUUID();
-        var run = new Object() {
-            T value;
-            InboxException.Failed failed;
-
-            Claim transaction() throws SQLException, E {
-                return transactions.run(tx -> {
-                    Claim claim = inbox.claim(tx, key, attempt);
-                    if (!claim.fresh()) {
-                        return claim;
-                    }
-                    if (failed == null) {
-                        value = work.run(tx);
-                        inbox.finish(tx, claim, Result.of(options.codec().encode(value)));
-                    } else {
-                        inbox.finish(tx, claim, resultOf(failed));
-                    }
-                    return claim;
-                });
-            }
-        };
+        AtomicReference<T> value = new AtomicReference<>();
+        InboxException.Failed failed = null;
         Claim claim;
         try {
-            claim = repeated(options, run::transaction);
-        } catch (InboxException.Failed failed) {
+            claim = claimed(transactions, inbox, key, options, attempt, tx -> {
+                value.set(work.run(tx));
+                return Result.of(options.codec().encode(value.get()));
+            });
+        } catch (InboxException.Failed error) {
             // Its effects are gone with its claim. The key is claimed again, for the result alone.
-            run.failed = failed;
-            claim = repeated(options, run::transaction);
+            failed = error;
+            claim = claimed(transactions, inbox, key, options, attempt, tx -> resultOf(error));
         }
-        if (run.failed != null && (claim.fresh() || claim.mine())) {
-            throw run.failed;
+        if (failed != null && (claim.fresh() || claim.mine())) {
+            throw failed;
         }
-        return claim.fresh() ? run.value
+        return claim.fresh() ? value.get()
             : replayed(claim.outcome(), claim.status(), claim.body(), options.codec());
+    }
+
+    private static <E extends Exception> Claim claimed(Transactions transactions, Inbox inbox,
+            Key key, OnceOptions<?> options, UUID attempt, Work<Result, E> effect)
+            throws SQLException, E {
+        return repeated(transactions, options, tx -> {
+            Claim claim = inbox.claim(tx, key, attempt);
+            if (claim.fresh()) {
+                inbox.finish(tx, claim, effect.run(tx));
+            }
+            return claim;
+        });
     }
 
     /** {@link #outside(Transactions, Inbox, Key, OnceOptions, Call)}, on connections of a pool. */
@@ -107,7 +105,7 @@ public final class Once {
         }
         Result result = failed == null ? Result.of(options.codec().encode(value))
             : resultOf(failed);
-        if (!repeated(options, () -> transactions.run(tx -> inbox.endLease(tx, lease, result)))) {
+        if (!repeated(transactions, options, tx -> inbox.endLease(tx, lease, result))) {
             throw new InboxException.LeaseLost();
         }
         if (failed != null) {
@@ -124,8 +122,8 @@ public final class Once {
         UUID attempt = UUID.randomUUID();
         long deadline = System.nanoTime() + options.waitFor().toNanos();
         for (long pause = 50;; pause = Math.min(2 * pause, 1000)) {
-            Lease lease = repeated(options, () -> transactions.run(tx ->
-                inbox.lease(tx, key, attempt, options.hold(), options.honoursKey())));
+            Lease lease = repeated(transactions, options, tx ->
+                inbox.lease(tx, key, attempt, options.hold(), options.honoursKey()));
             long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (lease.outcome() != Outcome.IN_FLIGHT) {
                 return lease;
@@ -183,16 +181,12 @@ public final class Once {
         return codec.decode(body);
     }
 
-    private interface Try<T, E extends Exception> {
-        T run() throws SQLException, E;
-    }
-
-    private static <T, E extends Exception> T repeated(OnceOptions<?> options, Try<T, E> work)
-            throws SQLException, E {
+    private static <T, E extends Exception> T repeated(Transactions transactions,
+            OnceOptions<?> options, Work<T, E> work) throws SQLException, E {
         long pause = options.pause().toMillis();
         for (int n = 1;; ++n) {
             try {
-                return work.run();
+                return transactions.run(work);
             } catch (Exception error) {
                 if (n >= options.tries() || !InboxException.isRetryable(error)
                         || !slept(pause / 2 + ThreadLocalRandom.current().nextLong(pause + 1))) {

@@ -1,5 +1,8 @@
 package io.github.onceward.inbox.spring;
 
+import static io.github.onceward.inbox.Once.inside;
+import static io.github.onceward.inbox.Once.outside;
+
 import io.github.onceward.inbox.Codec;
 import io.github.onceward.inbox.Inbox;
 import io.github.onceward.inbox.InboxException;
@@ -63,16 +66,15 @@ public final class OnceInterceptor implements MethodInterceptor {
             invocation.getThis() == null ? null : invocation.getThis().getClass());
         Plan plan = plans.computeIfAbsent(method, this::planOf);
         Key key = keyOf(plan.once(), method, invocation);
-        String tenant = plan.once().tenant().isEmpty() ? ""
-            : String.valueOf(value(plan.once().tenant(), method, invocation));
+        Inbox inbox = plan.once().tenant().isEmpty() ? plan.inbox()
+            : plan.inbox().tenant(String.valueOf(value(plan.once().tenant(), method, invocation)));
         try {
             if (plan.once().mode() == Once.Mode.OUTSIDE) {
-                return io.github.onceward.inbox.Once.outside(transactions.get(),
-                    plan.inbox().tenant(tenant), key, plan.options(),
+                return outside(transactions.get(), inbox, key, plan.options(),
                     downstreamKey -> proceed(invocation, downstreamKey));
             }
-            return io.github.onceward.inbox.Once.inside(transactions.get(),
-                plan.inbox().tenant(tenant), key, plan.options(), tx -> proceed(invocation, null));
+            return inside(transactions.get(), inbox, key, plan.options(),
+                tx -> proceed(invocation, null));
         } catch (SQLException error) {
             // A method that does not declare it could not throw it through its proxy.
             if (Stream.of(method.getExceptionTypes()).anyMatch(type -> type.isInstance(error))) {
