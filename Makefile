@@ -4,7 +4,7 @@
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox bench-inbox-rotation \
 	profile asan tsan format fuzz docs test-inbox linearizable race late packages packages-test \
-	traces-test chart-test page-test
+	traces-test chart-test page-test bench-search
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -156,6 +156,12 @@ bench-inbox-rotation: ## What claims by SQL wait while generations are sealed an
 	@scripts/configure release
 	@cmake --build --preset release --target onceward
 	@scripts/bench-inbox-rotation
+
+bench-search: ## How long one search for a key takes among CLAIMS=100000000 claims (11 GB of disk)
+	@scripts/setup build
+	@scripts/configure release
+	@cmake --build --preset release --target onceward
+	@CLAIMS='$(or $(CLAIMS),100000000)' scripts/bench-search
 
 traces-test: ## Traces with a real OpenTelemetry Collector in between (Go, 600 MB of modules)
 	@scripts/setup test

@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "dedup/base/trace_origin.h"
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/request_visit.h"
 
@@ -128,9 +129,11 @@ void FrontDoor::begin_trace(Visit& visit) const {
     span.add("http.route", pattern.path);
     std::erase_if(headers, [&](const auto& header) {
         return same_header(header.first, traceparent_header) ||
-               (!parent && same_header(header.first, tracestate_header));
+               same_header(header.first, tracestate_header);
     });
     headers.emplace_back(traceparent_header, to_traceparent(span.context));
+    headers.emplace_back(tracestate_header,
+                         with_origin(span.tracestate, parent ? parent->span : span.context.span));
     visit.tracer = parts_.tracer;
     visit.span = std::move(span);
 }

@@ -55,16 +55,18 @@ std::shared_ptr<TraceSpan> continue_trace(const HttpHeaders& request, const std:
     std::optional<TraceContext> context = came ? parse_traceparent(*came) : std::nullopt;
     if (!context) return nullptr;
     std::shared_ptr<TraceSpan> span;
+    const auto state = only_value(request, tracestate_header);
+    const bool has_state = state && valid_tracestate(*state);
     if (context->sampled) {
         span = std::make_shared<TraceSpan>(begin_sending(*context, topic));
+        if (has_state) span->tracestate = *state;
         context = span->context;
     }
     std::erase_if(record, [](const auto& header) {
         return header.first == traceparent_header || header.first == tracestate_header;
     });
     record.emplace_back(traceparent_header, to_traceparent(*context));
-    const auto state = only_value(request, tracestate_header);
-    if (state && valid_tracestate(*state)) record.emplace_back(tracestate_header, *state);
+    if (has_state) record.emplace_back(tracestate_header, *state);
     return span;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/configuration/load.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/config_file.h"
+#include "cli/terminal/counted.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
@@ -49,10 +50,6 @@ struct CheckResult : ConnectResult {
         std::ranges::move(more.good, std::back_inserter(good));
     }
 };
-
-std::string counted(std::size_t count, const std::string& noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 void print_text(const CheckResult& result, const CheckOptions& options, const std::string& file) {
     std::size_t errors = 0;

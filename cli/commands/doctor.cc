@@ -15,6 +15,7 @@
 #include "cli/doctor/probes.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/config_file.h"
+#include "cli/terminal/counted.h"
 #include "cli/terminal/help.h"
 
 namespace onceward {
@@ -51,8 +52,9 @@ void print_page(const std::vector<ProbeResult>& results) {
         }
     }
     std::cout << '\n'
-              << counts[ProbeVerdict::ok] << " ok, " << counts[ProbeVerdict::warning]
-              << " warnings, " << counts[ProbeVerdict::fault] << " faults" << std::endl;
+              << counts[ProbeVerdict::ok] << " ok, "
+              << counted(counts[ProbeVerdict::warning], "warning") << ", "
+              << counted(counts[ProbeVerdict::fault], "fault") << std::endl;
 }
 
 void print_as_json(const std::vector<ProbeResult>& results) {

@@ -16,6 +16,7 @@
 #include "cli/terminal/help.h"
 #include "cli/terminal/output.h"
 #include "dedup/retention/ledger_view.h"
+#include "schemas/queries.h"
 
 namespace onceward {
 namespace {
@@ -138,6 +139,18 @@ nlohmann::json failed_look(const LedgerOptions& ledger, const PostgresError& err
             {"error", error.summary()}};
 }
 
+// What the step did is in several transactions, each of which stands by itself, so that the log has
+// the sum. A step that found nothing to do, as most do that a timer asks for, is not in it.
+void note_step(Connection& connection, const nlohmann::json& report) {
+    nlohmann::json did = nlohmann::json::object();
+    for (const char* name : {"rotated", "sealed", "expired", "tables_dropped", "leases_deleted"}) {
+        if (report[name] != 0 && report[name] != false) did[name] = report[name];
+    }
+    if (did.empty()) return;
+    const std::string target = "ledger " + json_text(report["ledger"]);
+    connection.query(sql::audit_write, {"retention", target, "done", did.dump()});
+}
+
 nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& options,
                          Connection& connection) {
     RetentionJob job({.connection = options, .ledgers = {ledger}});
@@ -180,6 +193,7 @@ int run_once(const RetentionArguments& arguments) {
             try {
                 if (!connection) connection = writing_session(setup);
                 all.push_back(look_once(ledger, setup.connection, *connection));
+                note_step(*connection, all.back());
             } catch (const PostgresError& error) {
                 all.push_back(failed_look(ledger, error));
                 connection.reset();

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli/keys/published_keys.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/output.h"
 #include "dedup/once.h"
@@ -74,15 +75,16 @@ std::string text_of(const KeyQuestion& question, const KeyScope& scope, const st
     return key_as_read(scope, kind, question.key).value_or(question.key);
 }
 
-// Each once.
+void add_once(std::vector<KeyCandidate>& found, const KeyCandidate& candidate) {
+    const auto same = std::ranges::find(found, candidate.digest, &KeyCandidate::digest);
+    if (same == found.end()) found.push_back(candidate);
+}
+
 void add_candidates(const KeyQuestion& question, const KeyScope& scope,
                     std::vector<KeyCandidate>& found) {
     const auto add = [&](const std::string& kind, std::string_view tenant) {
         const std::string text = text_of(question, scope, kind);
-        const Digest digest = digest_of({scope.operation, tenant, kind, text});
-        if (std::ranges::find(found, digest, &KeyCandidate::digest) == found.end()) {
-            found.push_back({kind, digest});
-        }
+        add_once(found, {kind, digest_of({scope.operation, tenant, kind, text})});
     };
     for (const std::string& kind : scope.kinds) {
         if (kind == "cloudevents" && question.cloudevents_source.empty()) continue;
@@ -92,11 +94,20 @@ void add_candidates(const KeyQuestion& question, const KeyScope& scope,
     }
 }
 
-std::string kind_name(const std::vector<KeyCandidate>& candidates, std::string_view uuid) {
-    for (const KeyCandidate& candidate : candidates) {
-        if (uuid_text(candidate.digest) == uuid) return candidate.kind;
-    }
-    return "";
+// What kind of key it was, and whose record's.
+void name_key(const std::vector<KeyCandidate>& candidates, nlohmann::json& found) {
+    const std::string uuid = json_text(found["digest"]);
+    const auto is_it = [&](const auto& candidate) { return uuid_text(candidate.digest) == uuid; };
+    const auto candidate = std::ranges::find_if(candidates, is_it);
+    found["kind"] = candidate == candidates.end() ? "" : candidate->kind;
+    if (candidate == candidates.end() || candidate->published_by.empty()) return;
+    found["published_by"] = candidate->published_by;
+    found["onceward_id"] = candidate->onceward_id;
+}
+
+std::string published_text(const nlohmann::json& found) {
+    if (!found.contains("published_by")) return "";
+    return filled(", of the record {onceward_id} that {published_by} published", found);
 }
 
 // A request has no place in a log, and its numbers mean nothing.
@@ -142,27 +153,56 @@ std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
 KeySearch key_search(const KeyQuestion& question, const Configuration& configuration,
                      const std::string& database) {
     KeySearch search;
-    const auto add = [&](KeyScope scope) {
+    const auto asked_in = [&](const KeyScope& scope) {
+        KeyQuestion asked = question;
+        if (!scope.has_tenant) asked.tenant.clear();
+        return asked;
+    };
+    // What is on another server is not looked for here, but its records may come here.
+    const auto follow = [&](const TopicConfiguration& source,
+                            const std::vector<KeyCandidate>& own) {
+        const auto add_published = [&](const PublishedKey& key) {
+            if (key.scope.has_tenant && question.tenant.empty()) return std::vector<Digest>{};
+            KeyQuestion asked = asked_in(key.scope);
+            asked.key = key.id;
+            std::vector<KeyCandidate> found;
+            add_candidates(asked, key.scope, found);
+            for (KeyCandidate& candidate : found) {
+                candidate.published_by =
+                    (is_route_name(key.from.name) ? "route " : "topic ") + key.from.name;
+                candidate.onceward_id = key.id;
+                if (key.reader.database == database) add_once(search.candidates, candidate);
+            }
+            return digests_of(found);
+        };
+        for (const KeyCandidate& candidate : own) {
+            follow_published(configuration, source, candidate.digest, add_published);
+        }
+    };
+    const auto add = [&](const TopicConfiguration& source, KeyScope scope, bool here) {
         if (scope.has_tenant && question.tenant.empty()) {
-            search.without_tenant.push_back(scope.owner);
+            if (here) search.without_tenant.push_back(scope.owner);
             return false;
         }
         if (!question.kinds.empty()) scope.kinds = question.kinds;
-        KeyQuestion asked = question;
-        if (!scope.has_tenant) asked.tenant.clear();
-        add_candidates(asked, scope, search.candidates);
-        return true;
+        std::vector<KeyCandidate> own;
+        add_candidates(asked_in(scope), scope, own);
+        if (here) {
+            for (const KeyCandidate& candidate : own) add_once(search.candidates, candidate);
+        }
+        follow(source, own);
+        return here;
     };
     for (const TopicConfiguration& topic : configuration.topics) {
-        if (topic.database != database) continue;
-        if (add(scope_of_messages(topic))) search.topics.push_back(topic.name);
+        if (add(topic, scope_of_messages(topic), topic.database == database)) {
+            search.topics.push_back(topic.name);
+        }
     }
-    if (database != default_database) return search;
     for (const RouteConfiguration& route : configuration.http.routes) {
         // The consumer of the topic claims the keys of a route to it.
-        if (kept_of(configuration, route) == nullptr) continue;
-        if (route.options.key.use == KeyUse::forbidden) continue;
-        if (add(scope_of(configuration, route))) {
+        const TopicConfiguration* const kept = kept_of(configuration, route);
+        if (kept == nullptr || route.options.key.use == KeyUse::forbidden) continue;
+        if (add(*kept, scope_of(configuration, route), database == default_database)) {
             search.routes.push_back(operation_of(route.options.pattern));
         }
     }
@@ -191,7 +231,7 @@ nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidat
                                             Parameters{digests},
                                             {{"table", std::string(generations.text(row, 4))}}),
                            names)) {
-                claim["kind"] = kind_name(candidates, json_text(claim["digest"]));
+                name_key(candidates, claim);
                 claim["ledger"] = generations.text(row, 0);
                 claim["generation"] = generations.integer(row, 1);
                 name_route(claim);
@@ -213,7 +253,8 @@ nlohmann::json find_leases(Connection& connection, const std::vector<KeyCandidat
                   {"digest", "ledger", "state", "attempts", "claimed_at", "lease_until", "ended_at",
                    "group", "topic", "partition", "offset", "status?", "reason?", "fingerprint?"});
     for (nlohmann::json& lease : list) {
-        lease["kind"] = kind_name(candidates, json_text(lease["digest"]));
+        name_key(candidates, lease);
+        lease["downstream_key"] = downstream_key(*parse_uuid(json_text(lease["digest"])));
         name_route(lease);
     }
     return list;
@@ -231,6 +272,7 @@ std::string lease_text(const nlohmann::json& lease) {
     if (lease.contains("status")) text += filled(" with status {status}", lease);
     return text + " from " + place_text(lease) +
            filled("; attempts {attempts}, key kind {kind}, ledger {ledger}", lease) +
+           published_text(lease) + filled(", called with the key {downstream_key}", lease) +
            text_with(", fingerprint ", lease, "fingerprint") + text_with(": ", lease, "reason");
 }
 
@@ -262,6 +304,7 @@ std::string places_text(const nlohmann::json& places) {
 std::string claim_text(const nlohmann::json& claim) {
     return filled("applied at {claimed_at} from ", claim) + place_text(claim) +
            filled("; key kind {kind}, ledger {ledger} generation {generation}", claim) +
+           published_text(claim) +
            text_with(", fingerprint ", claim, "fingerprint");
 }
 

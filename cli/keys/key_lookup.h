@@ -28,6 +28,10 @@ struct KeyQuestion {
 struct KeyCandidate {
     std::string kind;
     Digest digest;
+    // Of a record that an outbox made of the key's message, such as `route POST /orders`, and its
+    // `onceward-id`; '' of the key itself.
+    std::string published_by = {};
+    std::string onceward_id = {};
 };
 
 // Whether the key is one of an operation alone, as calls of once() have them.
@@ -53,7 +57,8 @@ struct KeySearch {
     std::vector<std::string> without_tenant;  // not gone through: their keys belong to tenants
 };
 
-// The same for all topics and routes that the configuration has on that server. Those with tenants
+// The same for all topics and routes that the configuration has on that server, and for the records
+// that the outboxes of any of them make of the key's message, topic by topic. Those with tenants
 // are passed over where none is named. What no configuration knows, calls of once(), is not there.
 KeySearch key_search(const KeyQuestion& question, const Configuration& configuration,
                      const std::string& database);

@@ -141,6 +141,8 @@ KeySearch search_of(const KeyQuestion& question, const Configuration* configurat
 }
 
 bool is_own(const nlohmann::json& ledgers, const nlohmann::json& found) {
+    // What became of a record that was made of the message says nothing of the message's repeats.
+    if (found.contains("published_by")) return false;
     const auto has_it = [&](const auto& ledger) { return ledger["ledger"] == found["ledger"]; };
     return ledgers.empty() || any_of(ledgers, has_it);
 }

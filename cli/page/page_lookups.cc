@@ -32,7 +32,7 @@ KeyQuestion question_of(const PageRequest& request) {
     return question;
 }
 
-// Where the effects of a topic's messages are, as a sentence's object.
+// Where the effects of a topic's messages, or of a route's requests, are: a sentence's object.
 std::string sink_text(const TopicConfiguration& topic) {
     struct Visitor {
         std::string operator()(const TableSinkOptions& sink) const { return "table " + sink.table; }
@@ -42,7 +42,8 @@ std::string sink_text(const TopicConfiguration& topic) {
         }
         std::string operator()(const WebhookOptions&) const { return "webhook"; }
     };
-    return std::visit(Visitor{}, topic.sink);
+    return std::visit(Visitor{}, topic.sink) +
+           (topic.also_publish ? " and, by the outbox, topic " + topic.also_publish->topic : "");
 }
 
 nlohmann::json letter_json(const Letter& letter, const DeadLetterRecord& record) {
@@ -95,6 +96,10 @@ nlohmann::json PageReads::key(const PageRequest& request) {
                        : "Keys here belong to tenants: name one with tenant=.");
     for (const TopicConfiguration& topic : configuration_.topics) {
         json["sinks"][topic.name] = sink_text(topic);
+    }
+    // A route to an upstream has its call under a lease.
+    for (const auto& [place, requests] : configuration_.route_sinks) {
+        json["sinks"][requests.name] = sink_text(requests);
     }
     return json;
 }
@@ -195,7 +200,9 @@ nlohmann::json PageReads::acts(const PageRequest&) {
         if (audited) json["from"] = "audit_log";
         const QueryResult rows = audited ? connection.query(sql::page_audit, {})
                                          : connection.query(sql::page_acts, {configuration_.group});
-        for (nlohmann::json& row : rows_json(rows, {"at", "who", "act", "target", "reason"})) {
+        std::vector<std::string_view> names{"at", "who", "act", "target", "reason"};
+        if (audited) names.emplace_back("outcome");
+        for (nlohmann::json& row : rows_json(rows, names)) {
             row["database"] = part.database;
             json["acts"].push_back(std::move(row));
         }

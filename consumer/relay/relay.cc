@@ -129,6 +129,8 @@ class Relay::Leader {
         const auto parent = parse_traceparent(*found->value);
         if (!parent || !parent->sampled) return;
         TraceSpan span = begin_span("send " + record.topic, SpanKind::producer, *parent);
+        const auto state = std::ranges::find(headers, tracestate_header, &Header::name);
+        if (state != headers.end()) span.tracestate = state->value.value_or("");
         span.add("messaging.system", "kafka");
         span.add("messaging.operation.type", "send");
         span.add("messaging.operation.name", "send");

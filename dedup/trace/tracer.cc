@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "dedup/base/trace_origin.h"
+
 namespace onceward {
 namespace {
 
@@ -34,6 +36,11 @@ void Tracer::add(TraceSpan span) {
     if (queue_.size() >= options_.queue) {
         ++counts_.dropped;
         return;
+    }
+    // Its parent may be of a process that was killed before it sent that.
+    const std::optional<SpanId> origin = origin_of(span.tracestate);
+    if (origin && span.parent != origin && span.context.span != *origin) {
+        span.links.push_back({span.context.trace, *origin, true});
     }
     queue_.push_back(std::move(span));
 }

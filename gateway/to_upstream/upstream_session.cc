@@ -205,6 +205,9 @@ std::optional<TraceSpan> UpstreamSession::begin_trace(const std::string& method,
         if (!parent || !parent->sampled) return std::nullopt;
         TraceSpan span = begin_call_span(method, options_.host, *parent);
         value = to_traceparent(span.context);
+        for (const auto& [other, state] : headers) {
+            if (same_header(other, tracestate_header)) span.tracestate = state;
+        }
         return span;
     }
     return std::nullopt;

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "dedup/base/trace_context.h"
+#include "dedup/message/trace_state.h"
 #include "dedup/sink/packed_headers.h"
 #include "sinks/columns/column_encoder.h"
 
@@ -127,7 +128,11 @@ std::optional<Rejection> OutboxSink::make_row(const Message& message,
         row.payload = keep(arena, object);
     }
     std::optional<RecordTrace> trace;
-    if (options_.traces) trace = trace_to_continue(message);
+    std::string state;  // which `trace` has a view of
+    if (options_.traces) {
+        state = state_to_continue(message);
+        trace = RecordTrace{trace_to_continue(message).parent, state};
+    }
     if (auto rejection = append_headers(options_.headers,
                                         values.subspan(1 + payload_values, options_.headers.size()),
                                         trace ? &*trace : nullptr, arena, row)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "dedup/message/trace_state.h"
 #include "dedup/sink/http_header_rules.h"
 #include "dedup/trace/call_span.h"
 #include "sinks/webhook/rules.h"
@@ -57,8 +58,8 @@ HttpCall WebhookSink::request_of(const Message& message, const TraceContext* cal
     } else {
         headers.emplace_back(std::string(traceparent_header), own_traceparent(message.digest));
     }
-    if (!trace.state.empty()) {
-        headers.emplace_back(std::string(tracestate_header), std::string(trace.state));
+    if (std::string state = state_to_continue(message); !state.empty()) {
+        headers.emplace_back(std::string(tracestate_header), std::move(state));
     }
     if (options_.sign_secret.empty()) return request;
     const auto now = since_1970<std::chrono::seconds>();
@@ -94,6 +95,7 @@ void WebhookSink::begin(const Effect& effect) {
         return client_.begin(effect.number, request_of(*effect.message, nullptr));
     }
     TraceSpan span = begin_call_span(options_.method, host_, *message);
+    span.tracestate = state_to_continue(*effect.message);
     client_.begin(effect.number, request_of(*effect.message, &span.context));
     spans_.insert_or_assign(effect.number, std::move(span));
 }

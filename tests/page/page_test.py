@@ -20,6 +20,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+import page_acts
+
 PATIENCE = 90
 MOST_BYTES = 150_000
 IMAGES = os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'images')
@@ -34,7 +36,9 @@ def arguments():
 
 
 GIVEN = arguments()
+# Two workers without tokens, and a front door where somebody may act.
 BASES = [f'http://127.0.0.1:{port}/' for port in GIVEN.ports.split(',')]
+WRITABLE = BASES[-1]
 BASE = BASES[0]
 
 
@@ -53,6 +57,7 @@ class Page:
     def __init__(self):
         self.driver = browser()
         self.base = BASE
+        self.refusals = False  # whether 401 is expected
         self.axe = open(GIVEN.axe).read()
         self.findings = []
         self.passed = 0
@@ -113,7 +118,8 @@ class Page:
 
     def check_logs(self):
         for entry in self.driver.get_log('browser'):
-            assert entry['level'] not in ('SEVERE', 'WARNING'), entry
+            expected = self.refusals and 'status of 401' in entry['message']
+            assert expected or entry['level'] not in ('SEVERE', 'WARNING'), entry
         for entry in self.driver.get_log('performance'):
             message = json.loads(entry['message'])['message']
             if message['method'] == 'Network.requestWillBeSent':
@@ -134,8 +140,9 @@ def produce(topic, records):
 
 
 def sql(text):
-    subprocess.run([GIVEN.psql, '-q', '-v', 'ON_ERROR_STOP=1', os.environ['dsn'], '-c', text],
-                   check=True)
+    done = subprocess.run([GIVEN.psql, '-qtAX', '-v', 'ON_ERROR_STOP=1', os.environ['dsn'], '-c',
+                           text], check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout.splitlines()
 
 
 def asked(path, base=BASE):
@@ -232,15 +239,16 @@ def halted(page):
     def halts(base):
         return [one for one in asked('partitions', base)['partitions'] if 'halted' in one]
 
-    page.wait(lambda: any(halts(base) for base in BASES))
+    workers = [base for base in BASES if base != WRITABLE]
+    page.wait(lambda: any(halts(base) for base in workers))
     # A process that has none of them sees that they stand still.
-    others = [base for base in BASES if not halts(base)]
+    others = [base for base in workers if not halts(base)]
     if others:
         page.base = others[0]
         page.go('overview')
         page.wait('of another process')
         page.judge('halted elsewhere')
-    page.base = next(base for base in BASES if halts(base))
+    page.base = next(base for base in workers if halts(base))
     page.go('overview')
     page.wait('halted')
     page.wait('Next:')
@@ -315,6 +323,7 @@ def main():
         for step in (keyboard, key_found, key_not_found, a_reader_of_a_fleet, dead_letters, halted,
                      other_views, dark_and_narrow, hidden_asks_nothing):
             step(page)
+        page_acts.press_all(page, WRITABLE, produce, sql)
         for finding in page.findings:
             print('axe:', *finding, file=sys.stderr)
         assert not page.findings, f'{len(page.findings)} findings of axe'

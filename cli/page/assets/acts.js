@@ -83,7 +83,10 @@ export function Act({session, what, label, values, filter}) {
         <label>Reason, for the audit log<input value=${reason} required maxlength="500"
             onInput=${(event) => setReason(event.target.value)} /></label>
         ${bounded && filter && html`<label>At most<input type="number" min="1" max="1000"
-            value=${most} onInput=${(event) => setMost(Number(event.target.value))} /></label>`}
+            value=${most} onInput=${(event) => {
+                setMost(Number(event.target.value));
+                setOutcome(null);  // another number has to be tried too
+            }} /></label>`}
         ${outcome?.error && html`<p class="bad" role="alert">${outcome.error}</p>`}
         ${outcome?.text && html`<p role="status">${outcome.text}</p>`}<p class="row">
         ${tried && html`<button disabled=${!ready} onClick=${() => send(true)}>Try it first

@@ -158,7 +158,9 @@ export function wholeClaims(claims) {
         if (!whole.has(id)) whole.set(id, {...claim, places: []});
         whole.get(id).places.push(claim);
     }
-    return [...whole.values()];
+    // In the order of its way, hop by hop.
+    const at = (claim) => time(claim.claimed_at)?.getTime() ?? 0;
+    return [...whole.values()].sort((a, b) => at(a) - at(b));
 }
 
 // What `forget` is asked, for each topic or route that has applied the key: it takes one of them,
@@ -170,7 +172,7 @@ export function forgettable(values, servers) {
     for (const claim of applied) {
         const owner = claim.route || claim.topic;
         if (!owner || asked.has(owner)) continue;
-        const body = {key: values.key, ...(claim.route ? {route: owner} : {topic: owner})};
+        const body = {key: claim.onceward_id ?? values.key, ...(claim.route ? {route: owner} : {topic: owner})};
         for (const name of ['tenant', 'operation', 'source']) {
             if (values[name]) body[name] = values[name];
         }

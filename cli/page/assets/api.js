@@ -12,6 +12,8 @@ export class Refused extends Error {
     }
 }
 
+export const signedIn = () => token !== '';
+
 export function signIn(text) {
     token = text;
     sessionStorage.setItem('onceward-token', text);
@@ -70,8 +72,13 @@ export function useAnswer(path, values, every = 2000) {
         shown.current = key;
         const look = async () => {
             if (busy || document.hidden || ended) return;
-            busy = true;
             clearTimeout(timer);
+            // An answer without what a form acts on would take the form away, and what it says.
+            if (document.querySelector('dialog[open]')) {
+                timer = setTimeout(look, 500);
+                return;
+            }
+            busy = true;
             try {
                 const data = await ask(path, values);
                 if (!ended) setState({data, error: null, at: Date.now()});

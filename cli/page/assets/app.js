@@ -10,7 +10,7 @@ import {Letters} from './letters.js';
 import {Ledgers} from './ledgers.js';
 import {Acts, Rebalances} from './history.js';
 import {Configuration} from './configuration.js';
-import {Empty} from './parts.js';
+import {Empty, SignIn} from './parts.js';
 import {html, link, route} from './base.js';
 
 const views = {
@@ -42,7 +42,8 @@ function App() {
     const [at, setAt] = useState(route());
     const box = useRef(null);
     const main = useRef(null);
-    const session = useAnswer('caller', {}, 60000).data;
+    const caller = useAnswer('caller', {}, 60000);
+    const session = caller.data;
     const group = useAnswer('session', {}, 60000).data?.group;
     useEffect(() => {
         const moved = () => {
@@ -81,8 +82,9 @@ function App() {
         <nav aria-label="Views">${Object.entries(views).filter(([path]) => path !== 'key')
             .map(([path, [name]]) => html`<a href=${link(path)} aria-current=${
                 path === at.path ? 'page' : undefined}>${name}</a>`)}</nav></header>
-        <main id="main" tabindex="-1" ref=${main}><${View} key=${at.path} values=${at.values}
-            session=${session} /></main>
+        <main id="main" tabindex="-1" ref=${main}>${caller.error?.status === 401
+            ? html`<${SignIn} />`
+            : html`<${View} key=${at.path} values=${at.values} session=${session} />`}</main>
         <footer class="quiet">Role: ${session?.role ?? '…'}${
             session?.who && html` (${session.who})`} · <a
             href="assets/licenses.txt">licences</a></footer>`;

@@ -67,7 +67,8 @@ export function Rebalances() {
 const acts = [
     {name: 'at', label: 'When', cell: (one) => html`<${When} at=${one.at} />`},
     {name: 'who', label: 'Who', cell: (one) => one.who ?? one.database_role},
-    {name: 'act', label: 'Act', cell: (one) => html`<strong>${one.act}</strong>`},
+    {name: 'act', label: 'Act', cell: (one) => html`<strong>${one.act}</strong>${
+        one.outcome && one.outcome !== 'done' && ` ${one.outcome}`}`},
     {name: 'target', label: 'On', cell: (one) => html`<span class="said">${one.target}</span>`},
     {name: 'reason', label: 'Reason', cell: (one) => html`<span class="said">${
         one.reason || '–'}</span>`},

@@ -23,12 +23,16 @@ function Hop({name, tone, children}) {
     return html`<li><h3><${Tag} tone=${tone}>${name}</${Tag}></h3><div>${children}</div></li>`;
 }
 
+// The key's message became a record, which has a key of its own.
+const published = ({published_by: by, onceward_id: id}) => by && html` It is the record${' '}
+    <code>${id}</code> that ${by} published.`;
+
 function Claim({claim, sinks}) {
-    const sink = sinks[claim.topic];
+    const sink = sinks[claim.route ?? claim.topic];
     const mark = claim.fingerprint && html`, fingerprint <code>${claim.fingerprint}</code>`;
     return html`<${Hop} name="Claim" tone="good">
         <p>Applied <${When} at=${claim.claimed_at} /> (<code>${claim.claimed_at}</code>) from ${
-        places(claim)}.</p><p class="quiet">Ledger <code>${claim.ledger}</code>, generation ${
+        places(claim)}.${published(claim)}</p><p class="quiet">Ledger <code>${claim.ledger}</code>, generation ${
         claim.generation}, kind ${claim.kind}${mark}</p></${Hop}>
         ${sink && html`<${Hop} name="Effect" tone="good"><p>Written to ${sink}, in the transaction
         of the claim: there is neither without the other.</p></${Hop}>`}`;
@@ -46,7 +50,9 @@ function Lease({lease}) {
     return html`<${Hop} name="Lease" tone=${tone}><p>${text}${lease.status !== undefined
         && ` with status ${lease.status}`}, from ${place(lease)}. Tries: ${
         lease.attempts}. Claimed <${When} at=${lease.claimed_at} />, the lease ends <code>${
-        lease.lease_until}</code>.</p>${
+        lease.lease_until}</code>.${published(lease)}</p><p class="quiet">Ledger <code>${
+        lease.ledger}</code>, kind ${lease.kind}, called with the key <code>${
+        lease.downstream_key}</code></p>${
         lease.reason && html`<p class="said">${lease.reason}</p>`}</${Hop}>`;
 }
 
@@ -84,6 +90,11 @@ function verdict(servers) {
     const open = servers.some((one) => one.dead_letters.some((letter) => letter.state === 'open'));
     const flight = servers.some((one) => one.leases.some((lease) => lease.state === 'in_flight'));
     const doubt = servers.some((one) => one.leases.some((lease) => lease.state === 'unanswered'));
+    if (servers.some((one) => one.applied) && open) {
+        return ['warn', 'Applied, and there is a dead letter', 'Another message with this key ' +
+            'will be a duplicate. The dead letter below is of another message, or of a record ' +
+            'that was made of this one.'];
+    }
     if (servers.some((one) => one.applied)) {
         return ['good', 'Applied', 'Another message with this key will be a duplicate.'];
     }

@@ -1,7 +1,7 @@
 // Small parts of several views.
 
 import {useState} from './hooks.mjs';
-import {signIn} from './api.js';
+import {signedIn, signIn} from './api.js';
 import {html, link, Words} from './base.js';
 
 // `tone`: good, warn, bad or plain. A mark goes with the colour, for those who do not see it.
@@ -30,16 +30,20 @@ export function Empty({children}) {
     return html`<p class="empty">${children}</p>`;
 }
 
-function SignIn() {
+// In the place of every view, where the port answers only those whom its configuration names.
+export function SignIn() {
     const [text, setText] = useState('');
     const go = (event) => {
         event.preventDefault();
         signIn(text);
         location.reload();
     };
-    return html`<form onSubmit=${go}><label>Token <input type="password" value=${text}
-        autocomplete="off" onInput=${(event) => setText(event.target.value)} /></label>
-        <button>Continue</button></form>`;
+    return html`<h1>Sign in</h1><p>This port answers those whom its configuration names, in${' '}
+        <code>admin.look</code> and <code>admin.operate</code>. The token is kept until this tab is
+        closed.</p>${signedIn() && html`<p class="bad" role="alert">The token that was given is not
+        known here.</p>`}<form class="row" onSubmit=${go}><label>Token <input type="password"
+        value=${text} autocomplete="off" required onInput=${(event) =>
+            setText(event.target.value)} /></label><button>Continue</button></form>`;
 }
 
 // What a question came to: nothing yet, an error with what is left of the last answer, or `show`.
@@ -48,7 +52,7 @@ export function Answered({answer, show}) {
     const title = data ? 'Not up to date' : 'No answer';
     const refused = error && html`<${Note} tone="bad" title=${title}>
         <p>${error.message}${data ? ` What is shown is from ${new Date(at).toLocaleTimeString()}.`
-            : ''}</p>${error.status === 401 && html`<${SignIn} />`}</${Note}>`;
+            : ''}</p></${Note}>`;
     if (!data) return refused || html`<p class="quiet" role="status">Loading …</p>`;
     return html`${refused}${(data.problems ?? []).map((problem) => html`
         <${Note} tone="bad" title=${`PostgreSQL server “${problem.database}” does not answer`}>

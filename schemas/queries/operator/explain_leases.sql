@@ -8,7 +8,8 @@ SELECT known.digest, led.name,
     known.attempts, known.claimed_at::text, known.lease_until::text, known.ended_at::text,
     feed.consumer_group, feed.topic, known.partition, known.record_offset, known.status,
     known.reason, known.fingerprint
-FROM {schema}.leases known JOIN {schema}.ledgers led USING (ledger)
+FROM {schema}.ledgers led CROSS JOIN unnest($1::uuid[]) AS wanted (digest)
+    JOIN {schema}.leases known ON known.ledger = led.ledger AND known.digest = wanted.digest
     LEFT JOIN {schema}.ledger_feeds feed ON feed.source = known.source
-WHERE known.digest = ANY ($1::uuid[])
+WHERE led.store = 'lease'
 ORDER BY led.name

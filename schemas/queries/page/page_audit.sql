@@ -1,5 +1,5 @@
--- The newest entries of the audit log, in the columns of page_acts.
-SELECT acted_at::text, coalesce(who, database_role), act, target, reason
+-- The newest entries of the audit log, in the columns of page_acts, and the outcome.
+SELECT acted_at::text, coalesce(who, database_role), act, target, reason, outcome
 FROM {schema}.audit_log
 ORDER BY entry DESC
 LIMIT 200

@@ -9,15 +9,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
-#include <nlohmann/json.hpp>
 
 #include "cli/admin/admin_server.h"
-#include "dedup/base/text.h"
 #include "dedup/base/trace_context.h"
 #include "lab/embedded/child_process.h"
 #include "lab/embedded/reserved_port.h"
 #include "tests/integration/kafka/scene.h"
+#include "tests/integration/kafka/trace_receiver.h"
 #include "tests/support/eventually.h"
 #include "tests/support/recording_server.h"
 
@@ -29,105 +27,6 @@ using support::RecordedAnswer;
 using support::RecordedCall;
 using support::RecordingServer;
 using testing::HasSubstr;
-
-struct ReceivedSpan {
-    std::string trace, id, parent, name;
-    int kind = 0;
-    bool failed = false;
-    std::map<std::string, std::string> attributes{};
-    std::vector<std::string> links{};  // trace/span
-    std::string service{};
-};
-
-std::string value_of(const nlohmann::json& value) {
-    for (const char* form : {"stringValue", "intValue"}) {
-        if (value.contains(form)) {
-            const auto& found = value[form];
-            return found.is_string() ? found.get<std::string>() : found.dump();
-        }
-    }
-    return value.contains("boolValue") && value["boolValue"].get<bool>() ? "true" : "false";
-}
-
-// Takes what an exporter sends, on a port of its own or the one that the collector sends to.
-class Receiver {
-  public:
-    Receiver() {
-        server_.Post("/v1/traces", [this](const httplib::Request& request,
-                                          httplib::Response& response) {
-            read(nlohmann::json::parse(request.body));
-            const std::lock_guard lock(mutex_);
-            authorization_ = request.get_header_value("Authorization");
-            response.set_content("{\"partialSuccess\":{}}", "application/json");
-        });
-        const char* const given = std::getenv("ONCEWARD_TEST_RECEIVER_PORT");
-        port_ = given != nullptr ? std::atoi(given) : server_.bind_to_any_port("127.0.0.1");
-        if (given != nullptr && !server_.bind_to_port("127.0.0.1", port_)) port_ = -1;
-        thread_ = std::thread([this] { server_.listen_after_bind(); });
-        eventually(patience, [this] { return server_.is_running(); });
-    }
-    ~Receiver() {
-        server_.stop();
-        thread_.join();
-    }
-    // The real collector, if there is one.
-    std::string endpoint() const {
-        const char* const collector = std::getenv("ONCEWARD_TEST_COLLECTOR");
-        if (collector != nullptr) return collector;
-        return "http://127.0.0.1:" + std::to_string(port_);
-    }
-    std::vector<ReceivedSpan> of_trace(const std::string& trace) {
-        const std::lock_guard lock(mutex_);
-        std::vector<ReceivedSpan> found;
-        for (const ReceivedSpan& span : spans_) {
-            if (span.trace == trace) found.push_back(span);
-        }
-        return found;
-    }
-    std::vector<ReceivedSpan> all() {
-        const std::lock_guard lock(mutex_);
-        return spans_;
-    }
-    std::string authorization() {
-        const std::lock_guard lock(mutex_);
-        return authorization_;
-    }
-
-  private:
-    void read(const nlohmann::json& body) {
-        const std::lock_guard lock(mutex_);
-        for (const auto& of : body.at("resourceSpans")) {
-            std::string service;
-            for (const auto& attribute : of.at("resource").at("attributes")) {
-                if (attribute["key"] == "service.name") service = value_of(attribute["value"]);
-            }
-            for (const auto& scope : of.at("scopeSpans")) {
-                for (const auto& span : scope.at("spans")) add(span, service);
-            }
-        }
-    }
-    void add(const nlohmann::json& span, const std::string& service) {
-        ReceivedSpan made{span.at("traceId"), span.at("spanId"), span.value("parentSpanId", ""),
-                          span.at("name"), span.at("kind").get<int>()};
-        made.failed = span.contains("status") && span["status"].value("code", 0) == 2;
-        for (const auto& attribute : span.value("attributes", nlohmann::json::array())) {
-            made.attributes[attribute["key"]] = value_of(attribute["value"]);
-        }
-        for (const auto& link : span.value("links", nlohmann::json::array())) {
-            made.links.push_back(link["traceId"].get<std::string>() + "/" +
-                                 link["spanId"].get<std::string>());
-        }
-        made.service = service;
-        spans_.push_back(std::move(made));
-    }
-
-    std::mutex mutex_;
-    std::vector<ReceivedSpan> spans_;
-    std::string authorization_;
-    httplib::Server server_;
-    int port_ = 0;
-    std::thread thread_;
-};
 
 class Traces : public testing::Test {
   protected:
@@ -189,12 +88,6 @@ class Traces : public testing::Test {
         }
         return names;
     }
-    static std::string id_of(const SpanId& id) {
-        return hex({reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
-    }
-    static std::string id_of(const TraceId& id) {
-        return hex({reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
-    }
     std::string traceparent_of_call(std::string_view path) {
         for (const RecordedCall& call : other_side_.calls()) {
             if (call.path.ends_with(path)) return call.header("traceparent");
@@ -207,7 +100,7 @@ class Traces : public testing::Test {
     ReservedPort http_;
     ReservedPort admin_;
     std::filesystem::path file_;
-    Receiver receiver_;
+    TraceReceiver receiver_;
     RecordingServer other_side_{
         [](const RecordedCall&, int) { return RecordedAnswer{200, {}, "{}"}; }};
 };

@@ -1,5 +1,7 @@
 // `onceward explain`: which ledgers its answer is of, and since when they know.
 
+#include <map>
+
 #include "tests/integration/postgres/operator_scene.h"
 
 namespace onceward::operator_tests {
@@ -59,6 +61,41 @@ TEST_F(ExplainOfLedgers, AClaimOfAnotherGroupsLedgerIsNotTheOwnGroupsAndIsShown)
     const Outcome own = explain({"-c", configured_.file()});
     EXPECT_EQ(own.exit_code, 0) << own.output;
     EXPECT_THAT(own.output, testing::Not(HasSubstr("not applied")));
+}
+
+// In batches whose digests are spread evenly, and in one where they are not; the fewest fit into the
+// part of a batch that is read first.
+TEST_F(ExplainOfLedgers, AClaimOfALogIsFoundWhereverItIsInItsBatch) {
+    Connection worker(schema_.worker());
+    const int log = register_ledger(worker, {.name = "log", .store = StoreKind::log}, "billing",
+                                    "orders")
+                        .ledger;
+    const std::string table = "claims_" + std::to_string(log) + "_1";
+    database().execute(
+        "CREATE TABLE made AS SELECT batch, number, CASE batch WHEN 2 THEN overlay("
+        "gen_random_uuid()::text PLACING 'ffff' FROM 1)::uuid ELSE gen_random_uuid() END AS digest "
+        "FROM unnest('{5000, 3000, 3, 1}'::int[]) WITH ORDINALITY AS b (claims, batch), "
+        "generate_series(1, claims) AS number; INSERT INTO " +
+        table +
+        " (source, partitions, first_offsets, last_offsets, digests) SELECT 1, '{0}', "
+        "ARRAY[batch], ARRAY[batch], string_agg(uuid_send(digest), '' ORDER BY digest) FROM made "
+        "GROUP BY batch ORDER BY batch");
+    std::map<std::string, std::string> batches;
+    std::vector<Digest> wanted{random_digest()};
+    for (const support::Row& row : database().execute(
+             "SELECT digest, batch FROM (SELECT *, rank() OVER (PARTITION BY batch ORDER BY digest)"
+             " AS first, rank() OVER (PARTITION BY batch ORDER BY digest DESC) AS last FROM made) "
+             "AS m WHERE first < 4 OR last < 4 OR number % 50 = 0")) {
+        batches[row[0].value()] = row[1].value();
+        wanted.push_back(parse_uuid(row[0].value()).value());
+    }
+    ASSERT_GT(wanted.size(), 170U);
+    const QueryResult found =
+        worker.query(explain_statement("log"), Parameters{wanted}, {{"table", table}});
+    EXPECT_EQ(static_cast<std::size_t>(found.rows()), batches.size());
+    for (int row = 0; row < found.rows(); ++row) {
+        EXPECT_EQ(found.text(row, 5), batches.at(std::string(found.text(row, 0)))) << row;
+    }
 }
 
 }  // namespace

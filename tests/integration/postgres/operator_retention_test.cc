@@ -113,6 +113,22 @@ TEST_F(RetentionByHand, OneStepLetsGoOfWhatHasExpired) {
     EXPECT_EQ(database().number("SELECT count(*) FROM generations"), 1);
 }
 
+TEST_F(RetentionByHand, AStepIsInTheAuditLogIfItDidSomething) {
+    fence(0, 100);
+    sealed("3 days");
+    watermarks("1 minute");
+    const Configured configured("127.0.0.1:1", "    ledger: {name: orders}\n");
+    for (int step = 0; step < 2; ++step) {
+        const Outcome outcome = run({"retention", "--run-once", "-c", configured.file()});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    }
+    const auto rows = database().execute(
+        "SELECT way, target, outcome, details::text FROM audit_log WHERE act = 'retention'");
+    ASSERT_EQ(rows.size(), 1U) << "the second step had nothing to do";
+    EXPECT_THAT(rows[0], testing::ElementsAre("command", "ledger orders", "done",
+                                              R"({"expired": 1, "tables_dropped": 1})"));
+}
+
 // No topic names those of once() and of the inbox, and a service may have no configuration at all.
 TEST_F(RetentionByHand, OneStepIsAlsoOfTheLedgersOfServices) {
     Connection worker(schema_.worker());

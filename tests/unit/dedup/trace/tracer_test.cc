@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "dedup/base/trace_origin.h"
+
 namespace onceward {
 namespace {
 
@@ -67,6 +69,20 @@ TEST(Tracer, TheExporterIsWokenByEnoughSpansAndByAStop) {
     stopped.request_stop();
     stopped.join();
     EXPECT_TRUE(taken.empty());
+}
+
+// What came between may be lost with its process.
+TEST(Tracer, ASpanLinksToWhereItsTraceCameFromUnlessThatIsItsParent) {
+    Tracer tracer({});
+    const TraceContext client{random_trace_id(), random_span_id(), true};
+    const auto links_of = [&](const TraceContext& parent) {
+        TraceSpan span = begin_span("s", SpanKind::producer, parent);
+        span.tracestate = with_origin("a=1", client.span);
+        tracer.end(std::move(span));
+        return tracer.take(1, 0ms, {}).at(0).links;
+    };
+    EXPECT_TRUE(links_of(client).empty());
+    EXPECT_EQ(links_of(child_of(client)), std::vector<TraceContext>{client});
 }
 
 TEST(OtlpJson, ASpanIsWrittenAsTheProtocolWantsIt) {
