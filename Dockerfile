@@ -10,12 +10,13 @@ ARG PROGRAM=build
 
 FROM ${BASE} AS build
 ARG PROGRAM
+ARG REVISION=
 # Packages and librdkafka first: they change less often than the source.
 COPY scripts/setup scripts/librdkafka scripts/debian-source.sh /source/scripts/
 RUN [ "$PROGRAM" != build ] || /source/scripts/setup build
 COPY . /source
 RUN [ "$PROGRAM" != build ] || { \
-        cd /source && make build && mkdir /program && \
+        cd /source && ONCEWARD_REVISION="$REVISION" make build && mkdir /program && \
         cp build/release/onceward /program/ && strip /program/onceward && \
         scripts/runtime-packages /program/onceward >/program/packages; }
 

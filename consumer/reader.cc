@@ -168,12 +168,14 @@ void Reader::assigned(const std::vector<TopicPartition>& partitions) {
                  {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
     }
     reached(options_.observer, Step::in_rebalance);
+    activity_.rebalanced(&RebalanceCounts::assigned);
     activity_.forget(partitions);
     handoff_.assigned(partitions);
     joined_ = true;
 }
 
 void Reader::revoked(const std::vector<TopicPartition>& partitions, bool lost) {
+    activity_.rebalanced(lost ? &RebalanceCounts::lost : &RebalanceCounts::revoked);
     const auto offsets = handoff_.revoked(partitions, options_.drain_timeout);
     reached(options_.observer, Step::in_rebalance);
     for (const TopicPartition& partition : partitions) {

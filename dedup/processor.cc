@@ -180,6 +180,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     tell(sorted);
     reached(Step::after_commit);
     if (trace_.has_messages()) trace_ends(slice, sorted);
+    if (parts_.aged) tell_ages(slice);
     for (const FenceMove& move : sorted.moves) {
         retries_.passed(move.span.partition, move.span.end);
     }
@@ -221,6 +222,14 @@ void Processor::trace_ends(const Slice& slice, const SliceOutcomes& sorted) {
                                : message->skipped   ? "skipped"
                                                     : "duplicate");
     }
+}
+
+void Processor::tell_ages(const Slice& slice) const {
+    LatencyHistogram ages;
+    MessageLatencies latencies(ages, since_1970<std::chrono::milliseconds>());
+    for (const Message* message : slice.messages) latencies.add(message->record.timestamp);
+    latencies.flush();
+    parts_.aged(ages);
 }
 
 void Processor::tell(const SliceOutcomes& sorted) {

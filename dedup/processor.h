@@ -15,6 +15,7 @@
 #include "dedup/claims/claim_store.h"
 #include "dedup/claims/distinct_claims.h"
 #include "dedup/fence/fence.h"
+#include "dedup/message/message_latency.h"
 #include "dedup/policy/batch_processor.h"
 #include "dedup/policy/failure.h"
 #include "dedup/policy/hot_keys.h"
@@ -45,6 +46,9 @@ class Processor final : public BatchProcessor {
         // Where the topic stores results; else nothing of it costs anything.
         ResultReplay* answers = nullptr;
         Tracer* tracer = nullptr;  // null: traces are off
+        // Called after each COMMIT whose answer came, with how old its messages were. Empty: their
+        // age is not calculated.
+        std::function<void(const LatencyHistogram&)> aged = {};
     };
     // Called after each COMMIT whose answer came, with what it moved.
     using Committed = std::function<void(std::span<const FenceMove>)>;
@@ -77,6 +81,7 @@ class Processor final : public BatchProcessor {
         trace_.reached(step);
     }
     void trace_ends(const Slice& slice, const SliceOutcomes& sorted);
+    void tell_ages(const Slice& slice) const;
     void tell(const SliceOutcomes& sorted);
     void tell_of_rejected(const SliceOutcomes& sorted);
     Slice take_front();

@@ -13,8 +13,13 @@ using namespace std::chrono_literals;
 constexpr auto wait_at_most = 1s;  // A scraper has a time-out of its own.
 constexpr auto close_after = 60s;  // without a question
 constexpr auto answer_within = 5s;
+constexpr int letters_seldom = 6;     // times as long between two reads of the dead letters
+constexpr int letters_rest = 99;      // times as long as they took to read
+constexpr auto held_for_long = 300s;  // half a minute is usual
 
 }  // namespace
+
+using OpenByTopic = std::map<std::string, OpenLetters>;
 
 void add(std::optional<DurableTotals>& sum, const std::optional<DurableTotals>& server) {
     if (!server) return;
@@ -27,6 +32,13 @@ void add(std::optional<DurableTotals>& sum, const std::optional<DurableTotals>& 
     sum->outbox.waiting += server->outbox.waiting;
     sum->outbox.oldest_seconds =
         std::max(sum->outbox.oldest_seconds, server->outbox.oldest_seconds);
+    if (server->open_letters && !sum->open_letters) sum->open_letters.emplace();
+    for (const auto& [topic, open] : server->open_letters.value_or(OpenByTopic{})) {
+        OpenLetters& all = (*sum->open_letters)[topic];
+        all.letters += open.letters;
+        all.oldest_seconds = std::max(all.oldest_seconds, open.oldest_seconds);
+    }
+    sum->holders.insert(server->holders.begin(), server->holders.end());
     sum->read_at = std::min(sum->read_at, server->read_at);
 }
 
@@ -89,6 +101,17 @@ std::optional<DurableTotals> GroupTotals::read() {
         totals.outbox = {outbox.integer(0, 0), outbox.integer(0, 1)};
         totals.ledgers = view_ledgers(*connection_, std::nullopt, group_);
         count_open_transactions(*connection_, totals.ledgers);
+        for (const LedgerView& ledger : totals.ledgers) {
+            if (ledger.held_back < held_for_long) continue;
+            for (RetentionHolder& holder : retention_holders(*connection_, ledger.ledger, 1)) {
+                totals.holders.emplace(ledger.name, std::move(holder));
+            }
+        }
+        read_letters();
+        totals.open_letters = letters_;
+        if (letters_) {
+            for (const auto& [topic, counts] : totals.topics) (*totals.open_letters)[topic];
+        }
         return totals;
     } catch (const PostgresError& error) {
         log_debug("admin.totals_failed", {{"error", error.summary()}});
@@ -97,6 +120,29 @@ std::optional<DurableTotals> GroupTotals::read() {
     }
     connection_.reset();
     return std::nullopt;
+}
+
+// No index has the open ones alone: a table with millions of letters that were dealt with is read
+// whole. So that is done seldom, and given up after `answer_within`.
+void GroupTotals::read_letters() {
+    const auto begun = Clock::now();
+    if (begun < next_letters_) return;
+    letters_.reset();
+    try {
+        const QueryResult rows = connection_->query(sql::open_dead_letters, {group_});
+        letters_.emplace();
+        for (int row = 0; row < rows.rows(); ++row) {
+            OpenLetters& open = (*letters_)[std::string(rows.text(row, 0))];
+            open.letters += rows.integer(row, 2);
+            open.oldest_seconds = std::max(open.oldest_seconds, rows.integer(row, 3));
+        }
+    } catch (const PostgresError& error) {
+        log_debug("admin.totals_failed", {{"error", error.summary()}});
+        connection_.reset();
+    }
+    const auto now = Clock::now();
+    next_letters_ =
+        now + std::max<Clock::duration>(letters_seldom * every_, letters_rest * (now - begun));
 }
 
 }  // namespace onceward

@@ -30,11 +30,15 @@ class GroupTotals {
     using Clock = std::chrono::steady_clock;
     void run(const std::stop_token& stop);
     std::optional<DurableTotals> read();
+    // What may take long: six times as seldom as the rest, and for a hundredth of the time.
+    void read_letters();
 
     ConnectionOptions options_;
     std::string group_;
     std::chrono::milliseconds every_;
-    std::unique_ptr<Connection> connection_;  // of the thread alone
+    std::unique_ptr<Connection> connection_;  // of the thread alone, as the next two
+    std::optional<std::map<std::string, OpenLetters>> letters_;
+    Clock::time_point next_letters_{};
     Mutex mutex_;
     std::condition_variable_any wake_;
     bool wanted_ ONCEWARD_GUARDED_BY(mutex_) = false;

@@ -32,12 +32,22 @@ struct OutboxTotals {
     std::int64_t oldest_seconds = 0;
 };
 
+// A topic's dead letters that nobody has dealt with, counted up to 100,000 of the group.
+struct OpenLetters {
+    std::int64_t letters = 0;
+    std::int64_t oldest_seconds = 0;
+};
+
 // The group's totals by topic, as the fences' rows held them at a time, and its ledgers.
 struct DurableTotals {
     std::map<std::string, Totals> topics;
     std::chrono::system_clock::time_point read_at{};
     std::vector<LedgerView> ledgers{};
     OutboxTotals outbox{};
+    // By topic; nullopt while they could not be counted in time.
+    std::optional<std::map<std::string, OpenLetters>> open_letters{};
+    // By ledger: the oldest of what holds its retention back, where something does for long.
+    std::map<std::string, RetentionHolder> holders{};
 };
 
 // What the process does for the ledgers of one PostgreSQL server.
@@ -75,6 +85,8 @@ struct ProcessStatus {
     std::optional<ServerCounts> server;                  // of the front door
     std::map<std::string, std::int64_t> upstream_calls;  // under way, by the route
     std::optional<TraceCounts> traces;                   // nullopt if they are off
+    std::optional<std::int64_t> resident_bytes;          // nullopt if the system does not say
+    std::optional<std::int64_t> memory_budget;           // nullopt if there is none
 };
 
 }  // namespace onceward

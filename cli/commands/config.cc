@@ -1,11 +1,12 @@
 // What a configuration may hold and what it means: `onceward config` for people (reference) and for
-// editors (schema), `onceward init`, an annotated one to start from, and `onceward describe`, the
-// contract that it makes, for the people and the tools of those who send.
+// editors (schema), with the metrics of a process; `onceward init`, an annotated one to start from;
+// and `onceward describe`, the contract that it makes, for people who send and for their tools.
 
 #include <iostream>
 #include <memory>
 #include <string>
 
+#include "cli/admin/metrics_page.h"
 #include "cli/commands/commands.h"
 #include "cli/composition/gateway_options.h"
 #include "cli/configuration/load.h"
@@ -74,7 +75,7 @@ int describe(const DescribeOptions& options) {
 
 void add_config(CLI::App& program, Commands& commands) {
     CLI::App* command =
-        program.add_subcommand("config", "Print every option that a configuration may hold");
+        program.add_subcommand("config", "Print every option of a configuration, and every metric");
     command->require_subcommand(1);
     CLI::App* reference = command->add_subcommand(
         "reference", "Print every option, its default and its meaning, as Markdown");
@@ -84,7 +85,11 @@ void add_config(CLI::App& program, Commands& commands) {
              {.examples = {{"config schema > onceward.schema.json",
                             "next to the file, whose first line names it"}}});
     end_help(*reference, {.examples = {{"config reference > reference.md", "for a page"}}});
-    commands.add(*command, [reference] {
+    CLI::App* metrics = command->add_subcommand(
+        "metrics", "Print every metric, its type, labels, unit and meaning, as Markdown");
+    end_help(*metrics, {.examples = {{"config metrics > metrics.md", "for a page"}}});
+    commands.add(*command, [reference, metrics] {
+        if (metrics->parsed()) return print(metrics_page());
         return print(reference->parsed() ? configuration_reference() : configuration_schema());
     });
 }

@@ -147,7 +147,7 @@ std::vector<ProbeRow> transactions(Connection& connection, const Configuration&)
 }
 
 std::vector<ProbeRow> dead_letters(Connection& connection, const Configuration& configuration) {
-    const QueryResult found = connection.query(sql::doctor_dead_letters, {configuration.group});
+    const QueryResult found = connection.query(sql::open_dead_letters, {configuration.group});
     std::vector<ProbeRow> rows;
     for (int row = 0; row < found.rows(); ++row) {
         rows.push_back({ProbeVerdict::warning,

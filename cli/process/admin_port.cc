@@ -1,5 +1,6 @@
 #include "cli/process/admin_port.h"
 
+#include "cli/process/memory_budget.h"
 #include "dedup/base/logging.h"
 
 namespace onceward {
@@ -51,6 +52,7 @@ ProcessStatus AdminPort::status() const {
 
 std::string AdminPort::metrics() {
     ProcessStatus status = this->status();
+    status.resident_bytes = resident_bytes();
     for (const auto& server : totals_) add(status.durable, server->get());
     return metrics_text(status);
 }

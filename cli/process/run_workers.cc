@@ -214,11 +214,12 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         gateway.emplace(configuration, observer, of_routes, tracer);
     }
     std::atomic<bool> draining = false;  // routes drain before workers do
-    const auto complete = [&servers, &gateway, &draining, &traces](ProcessStatus& status) {
+    const auto complete = [&](ProcessStatus& status) {
         status.draining = status.draining || draining;
         for (const auto& server : servers) server->upkeep.complete(status);
         if (gateway) gateway->complete(status);
         if (traces) status.traces = traces->tracer().counts();
+        status.memory_budget = memory.budget();
     };
     AdminPort admin(configuration.admin, slots, connections, totals_every, complete,
                     configuration.admin_access, admin_acts(configuration), &configuration);

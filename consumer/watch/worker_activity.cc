@@ -4,15 +4,16 @@
 
 namespace onceward {
 
-void DurationHistogram::observe(double seconds) {
-    const auto bound = std::ranges::lower_bound(bounds, seconds);
-    ++counts[static_cast<std::size_t>(bound - bounds.begin())];
-    sum += seconds;
+std::string_view to_text(TransactionPart part) {
+    constexpr std::array<std::string_view, transaction_parts> names{"fence", "claims", "sink",
+                                                                    "settle", "commit"};
+    return names.at(static_cast<std::size_t>(part));
 }
 
-DurationHistogram& DurationHistogram::operator+=(const DurationHistogram& other) {
-    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
-    sum += other.sum;
+RebalanceCounts& RebalanceCounts::operator+=(const RebalanceCounts& other) {
+    assigned += other.assigned;
+    revoked += other.revoked;
+    lost += other.lost;
     return *this;
 }
 
@@ -39,14 +40,20 @@ WorkerCounts& WorkerCounts::operator+=(const WorkerCounts& other) {
     offsets_skipped += other.offsets_skipped;
     commits_in_doubt += other.commits_in_doubt;
     rejoins += other.rejoins;
+    rebalances += other.rebalances;
     durations += other.durations;
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i] += other.parts[i];
+    for (const auto& [topic, some] : other.latencies) latencies[topic] += some;
     return *this;
 }
 
 // Every topic is counted from the start, so that 0 differs from unknown.
 WorkerActivity::WorkerActivity(const std::vector<std::string>& topics, StepObserver* next)
     : next_(next) {
-    for (const std::string& topic : topics) counts_.topics[topic];
+    for (const std::string& topic : topics) {
+        counts_.topics[topic];
+        counts_.latencies[topic];
+    }
 }
 
 const std::string& SessionView::failure_of(const std::string& topic) const {
@@ -100,6 +107,16 @@ void WorkerActivity::moved(const std::string& topic, std::span<const FenceMove> 
     view_.topic_failures.erase(topic);
 }
 
+void WorkerActivity::aged(const std::string& topic, const LatencyHistogram& latencies) {
+    const MutexLock lock(mutex_);
+    counts_.latencies[topic] += latencies;
+}
+
+void WorkerActivity::rebalanced(std::int64_t RebalanceCounts::*kind) {
+    const MutexLock lock(mutex_);
+    ++(counts_.rebalances.*kind);
+}
+
 void WorkerActivity::skipped(std::int64_t offsets) {
     const MutexLock lock(mutex_);
     counts_.offsets_skipped += offsets;
@@ -130,18 +147,46 @@ void WorkerActivity::idle() {
     begun_.reset();
 }
 
-void WorkerActivity::reached(Step step) {
-    if (step == Step::before_begin) {
-        const MutexLock lock(mutex_);
-        begun_ = Clock::now();
-    } else if (step == Step::after_commit) {
-        const MutexLock lock(mutex_);
-        if (begun_) {
-            const std::chrono::duration<double> took = Clock::now() - *begun_;
-            counts_.durations.observe(took.count());
-            begun_.reset();
+void WorkerActivity::note(Step step) {
+    const auto ends = [this](TransactionPart part) {
+        const auto now = Clock::now();
+        took_.at(static_cast<std::size_t>(part)) =
+            std::chrono::duration<double>(now - last_step_).count();
+        last_step_ = now;
+    };
+    switch (step) {
+        case Step::before_begin: {
+            took_ = {};
+            last_step_ = Clock::now();
+            const MutexLock lock(mutex_);
+            begun_ = last_step_;
+            return;
         }
+        case Step::after_fence: return ends(TransactionPart::fence);
+        case Step::after_claims: return ends(TransactionPart::claims);
+        case Step::after_sink: return ends(TransactionPart::sink);
+        case Step::before_commit: return ends(TransactionPart::settle);
+        case Step::after_commit: {
+            ends(TransactionPart::commit);
+            const MutexLock lock(mutex_);
+            if (!begun_) return;
+            counts_.durations.observe(std::chrono::duration<double>(last_step_ - *begun_).count());
+            begun_.reset();
+            for (std::size_t i = 0; i < took_.size(); ++i) {
+                if (took_[i]) counts_.parts[i].observe(*took_[i]);
+            }
+            return;
+        }
+        case Step::after_offset:
+        case Step::in_rebalance:
+        case Step::before_take_over:
+        case Step::after_take_over:
+        case Step::before_outbox_delete: return;
     }
+}
+
+void WorkerActivity::reached(Step step) {
+    note(step);
     onceward::reached(next_, step);
 }
 

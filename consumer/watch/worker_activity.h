@@ -10,26 +10,44 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "dedup/base/duration_histogram.h"
 #include "dedup/base/mutex.h"
 #include "dedup/base/step_observer.h"
 #include "dedup/fence/fence.h"
 #include "dedup/leases/lease_state.h"
 #include "dedup/message/message.h"
+#include "dedup/message/message_latency.h"
 #include "dedup/postgres/error.h"
 
 namespace onceward {
 
 // What a worker has done so far, as numbers that only grow. Plain values.
 
-// How long the transactions took: how many up to each bound, and their sum.
-struct DurationHistogram {
-    static constexpr std::array<double, 14> bounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
-                                                   0.25,  0.5,    1.0,   2.5,  5.0,   10.0, 60.0};
-    std::array<std::int64_t, bounds.size() + 1> counts{};  // the last one: longer than all bounds
-    double sum = 0;                                        // seconds
-    void observe(double seconds);
-    DurationHistogram& operator+=(const DurationHistogram& other);
+struct TransactionBounds {
+    static constexpr std::array<double, 14> seconds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                                    0.25,  0.5,    1.0,   2.5,  5.0,   10.0, 60.0};
+};
+using TransactionTimes = DurationHistogram<TransactionBounds>;
+
+// The parts of a transaction, each from the end of the one before it.
+enum class TransactionPart : std::uint8_t {
+    fence,   // BEGIN, and the rows of the fences locked and compared
+    claims,  // the keys claimed or found
+    sink,    // the rows of the fresh messages and of the dead letters
+    settle,  // deferred constraints, the fences moved, a log's claims appended
+    commit,  // from COMMIT to its answer
+};
+inline constexpr std::size_t transaction_parts = 5;
+std::string_view to_text(TransactionPart part);
+
+// How often the group gave this member partitions or took some, whatever their number.
+struct RebalanceCounts {
+    std::int64_t assigned = 0;
+    std::int64_t revoked = 0;
+    std::int64_t lost = 0;  // taken without being asked: the member was expelled
+    RebalanceCounts& operator+=(const RebalanceCounts& other);
 };
 
 // For a topic with a `lease` ledger.
@@ -50,7 +68,10 @@ struct WorkerCounts {
     std::int64_t offsets_skipped = 0;   // passed without being read, by on_out_of_range
     std::int64_t commits_in_doubt = 0;  // a COMMIT was sent and its answer never came
     std::int64_t rejoins = 0;           // of the group, as partitions had no owner
-    DurationHistogram durations;
+    RebalanceCounts rebalances;
+    TransactionTimes durations;  // of those that were committed, and so are their parts
+    std::array<TransactionTimes, transaction_parts> parts;
+    std::map<std::string, LatencyHistogram> latencies;  // by topic
     Totals totals() const;
     WorkerCounts& operator+=(const WorkerCounts& other);
 };
@@ -83,6 +104,9 @@ class WorkerActivity final : public StepObserver {
     void retried(const std::string& topic, const PostgresError& error);
     void taken(const TopicPartition& partition, Offset fence);
     void moved(const std::string& topic, std::span<const FenceMove> moves);
+    // A transaction of the topic was committed, with messages that old.
+    void aged(const std::string& topic, const LatencyHistogram& latencies);
+    void rebalanced(std::int64_t RebalanceCounts::*kind);
     void skipped(std::int64_t offsets);
     // The topic has leases; from here on they are counted.
     void has_leases(const std::string& topic);
@@ -99,7 +123,12 @@ class WorkerActivity final : public StepObserver {
     std::optional<Offset> fence(const TopicPartition& partition) const;
 
   private:
+    void note(Step step);
+
     StepObserver* next_;
+    // The steps of the transaction under way. The writer's alone: a step takes no lock.
+    Clock::time_point last_step_{};
+    std::array<std::optional<double>, transaction_parts> took_{};  // seconds
     mutable Mutex mutex_;
     WorkerCounts counts_ ONCEWARD_GUARDED_BY(mutex_);
     SessionView view_ ONCEWARD_GUARDED_BY(mutex_);  // but for its transaction

@@ -136,11 +136,13 @@ std::unique_ptr<BatchProcessor> TopicSetup::make_processor(WriterTopic& topic) {
         finishing.finish(message, arena);
     };
     const auto landed = [this, &topic](std::span<const FenceMove> moves) { landed_(topic, moves); };
+    const auto aged = [this, &name](const LatencyHistogram& ages) { activity_.aged(name, ages); };
     if (topic.options.ledger.store != StoreKind::lease) {
         return std::make_unique<Processor>(
             context, topic.options.reject,
             Processor::Parts{session_.fences(), topic.claims.get(), topic.sink, *dead_letters_,
-                             &activity_, overdue, finish, topic.answers.get(), options_.tracer},
+                             &activity_, overdue, finish, topic.answers.get(), options_.tracer,
+                             aged},
             landed);
     }
     activity_.has_leases(name);
@@ -150,7 +152,7 @@ std::unique_ptr<BatchProcessor> TopicSetup::make_processor(WriterTopic& topic) {
                               overdue, finish, [this] { return handoff_.leaving(); },
                               topic.options.effect_retries, topic.answers.get(),
                               [this, &name](LeaseEvent event) { activity_.told(name, event); },
-                              options_.tracer},
+                              options_.tracer, aged},
         landed);
 }
 

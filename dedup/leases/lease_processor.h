@@ -17,6 +17,7 @@
 #include "dedup/leases/leases.h"
 #include "dedup/policy/batch_processor.h"
 #include "dedup/policy/failure.h"
+#include "dedup/message/message_latency.h"
 #include "dedup/policy/topic_policy.h"
 #include "dedup/results/result_replay.h"
 #include "dedup/sink/effects.h"
@@ -43,6 +44,7 @@ class LeaseProcessor final : public BatchProcessor {
         // Called for each.
         std::function<void(LeaseEvent)> tell = {};
         Tracer* tracer = nullptr;  // null: traces are off
+        std::function<void(const LatencyHistogram&)> aged = {};  // as Processor's
     };
     using Committed = std::function<void(std::span<const FenceMove>)>;
 
@@ -132,6 +134,7 @@ class LeaseProcessor final : public BatchProcessor {
     bool write(Transaction& transaction, Ends& ends);
     void landed(const Ends& ends);
     void trace_ends(const Ends& ends);
+    void tell_ages(const Ends& ends) const;
     void look_for_halt();
     void give_back(Connection& connection);
     void release(Connection& connection, const std::set<Partition>& partitions);

@@ -27,12 +27,6 @@ std::vector<std::size_t> bounds_of(const GatewayOptions& options, std::size_t pl
 
 }  // namespace
 
-void RequestTimes::observe(double seconds) {
-    const auto place = std::ranges::lower_bound(bounds, seconds) - bounds.begin();
-    ++counts[static_cast<std::size_t>(place)];
-    sum += seconds;
-}
-
 Traffic::Traffic(const GatewayOptions& options)
     : routes_(routes_of(options)),
       room_(options.server.limits.connections, bounds_of(options, routes_.size())) {}

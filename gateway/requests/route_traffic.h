@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "dedup/base/duration_histogram.h"
 #include "dedup/base/mutex.h"
 #include "gateway/http/http.h"
 #include "gateway/requests/route_options.h"
@@ -48,14 +49,11 @@ class RequestRoom {
     std::size_t total_ = 0;
 };
 
-// How long requests took, as a histogram has it.
-struct RequestTimes {
-    static constexpr std::array<double, 14> bounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
-                                                   0.25,  0.5,    1.0,   2.5,  5.0,   10.0, 30.0};
-    std::array<std::int64_t, bounds.size() + 1> counts{};  // the last one: longer than all bounds
-    double sum = 0;                                        // seconds
-    void observe(double seconds);
+struct RequestBounds {
+    static constexpr std::array<double, 14> seconds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                                    0.25,  0.5,    1.0,   2.5,  5.0,   10.0, 30.0};
 };
+using RequestTimes = DurationHistogram<RequestBounds>;
 
 struct RouteTraffic {
     // `POST /orders/{id}`, `GET /order-keys` of a status path; '' of requests for no route, and of

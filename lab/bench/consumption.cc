@@ -4,12 +4,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "cli/composition/composition.h"
 #include "lab/bench/loaded_ledger.h"
+#include "lab/bench/scraper.h"
 
 namespace onceward::bench {
 namespace {
@@ -207,6 +209,14 @@ std::size_t Workers::reading() const {
     return sum;
 }
 
+std::vector<WorkerState> Workers::states() const {
+    std::vector<WorkerState> states;
+    for (const auto& worker : workers_) {
+        states.push_back({static_cast<int>(states.size()), worker->status(), ""});
+    }
+    return states;
+}
+
 CommitTimes Workers::take_times() { return gate_->take_times(); }
 
 void Workers::stop() {
@@ -240,6 +250,12 @@ Measurement consume(const Place& place, const Workload& workload, const Plan& pl
     if (passed >= messages) throw std::runtime_error("too few messages to measure anything");
     const CpuTimes cpu = place.cpu.read();
     const std::int64_t wal = tables.wal();
+    std::optional<Scraper> scraper;
+    if (plan.scrape_every > 0s) {
+        scraper.emplace(
+            group_of(workload, tables), tables.options(), [&workers] { return workers.states(); },
+            plan.scrape_every);
+    }
     meanwhile();
     wait_until([&] { return workers.totals().passed() >= messages; }, "for the messages");
     Measurement measurement;
@@ -248,6 +264,11 @@ Measurement consume(const Place& place, const Workload& workload, const Plan& pl
     measurement.messages = workers.totals().passed() - passed;
     measurement.wal_bytes = tables.wal() - wal;
     measurement.times = workers.take_times();
+    if (scraper) {
+        measurement.scrapes = scraper->scrapes();
+        if (scraper->failures() > 0) throw std::runtime_error("metrics could not be scraped");
+    }
+    scraper.reset();
     workers.stop();
     measurement.applied = workers.totals().applied;
     return measurement;

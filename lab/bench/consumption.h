@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/admin/process_status.h"
 #include "consumer/worker.h"
 #include "lab/bench/measurement.h"
 #include "lab/bench/tables.h"
@@ -34,6 +35,7 @@ struct Plan {
     // statements prepared and caches filled.
     double not_measured = 0.05;
     Tracer* tracer = nullptr;  // null: traces are off
+    std::chrono::seconds scrape_every{0};  // 0: nobody asks for metrics
 };
 
 // Into the plain table, a column for each mapped field.
@@ -58,6 +60,8 @@ class Workers {
     // Throws where a partition is halted: nothing more would come of it.
     Totals totals() const;
     std::size_t reading() const;
+    // As an admin port has them; from any thread.
+    std::vector<WorkerState> states() const;
     // The commits since the last call.
     CommitTimes take_times();
     void stop();

@@ -24,6 +24,7 @@ struct Measurement {
     CpuTimes cpu;
     std::int64_t wal_bytes = 0;
     CommitTimes times;
+    int scrapes = 0;  // of metrics meanwhile
     double rate() const { return static_cast<double>(messages) / seconds; }
     double wal_bytes_per_message() const {
         return static_cast<double>(wal_bytes) / static_cast<double>(messages);

@@ -1,4 +1,4 @@
-// The row of traces: 17.
+// The row of what observes a worker, traces and metrics: 17.
 
 #include "cli/composition/trace_exporter.h"
 #include "gateway/http/server.h"
@@ -45,15 +45,20 @@ RowResult Bench::traced() {
     TraceExporter exporter(std::move(options));
     Plan with = plan(Claims::log);
     with.tracer = &exporter.tracer();
+    with.scrape_every = std::chrono::seconds(5);
     std::vector<Side> sides{consumed(plain(), with), consumed(plain(), plan(Claims::log))};
-    sides[0].name += ", traces";
+    sides[0].name += ", traces and scrapes";
     const auto runs = in_turn(sides);
     RowResult result =
         begin("17", consumed_setting() +
                         ", no duplicates, one worker; 1 % of the messages begin a trace, and "
-                        "a receiver in the same process takes the spans");
+                        "a receiver in the same process takes the spans; `/metrics` is asked "
+                        "when the clock starts and every 5 s, the group's totals included");
     result.outcomes.push_back({targets_of("17").front(), ratio(rates(runs[0]), rates(runs[1]))});
     result.lines = {line(sides[0].name, runs[0]), line(sides[1].name, runs[1])};
+    std::int64_t scrapes = 0;
+    for (const Measurement& run : runs[0]) scrapes += run.scrapes;
+    result.notes.push_back(grouped(scrapes) + " scrapes in all runs");
     const TraceCounts counts = exporter.tracer().counts();
     result.notes.push_back(grouped(counts.exported + counts.waiting) + " spans were sent, " +
                            grouped(counts.dropped) + " found no room and " +

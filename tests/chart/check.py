@@ -140,7 +140,8 @@ def fits_together(name, values, rendered):
 def configuration_is_good(name, rendered):
     """`onceward check` of what the pod reads, with the variables that the pod has."""
     data = next(each["data"] for each in rendered
-                if each["kind"] == "ConfigMap" and "-migrate" not in each["metadata"]["name"])
+                if each["kind"] == "ConfigMap" and "onceward.yaml" in each["data"]
+                and "-migrate" not in each["metadata"]["name"])
     container = only(rendered, "StatefulSet")["spec"]["template"]["spec"]["containers"][0]
     given = {entry["name"]: f"host=127.0.0.1 dbname={entry['name']}"
              if entry["name"].endswith("DSN") else "x" for entry in container["env"]}
@@ -178,6 +179,16 @@ def checks_by_value(minimal, complete):
     rules = [rule["alert"] for group in groups for rule in group["rules"]]
     known = re.findall(r"alert: (\w+)", (root / "docs/alerts.yaml").read_text())
     expect(sorted(rules + ["OncewardConflicts"]) == sorted(known), "the alerts of docs/alerts.yaml")
+    shown = [each for each in documents(complete) if each["kind"] == "ConfigMap"
+             and each["metadata"]["labels"].get("grafana_dashboard") == "1"]
+    expect([sorted(each["data"]) for each in shown] ==
+           [sorted(file.name for file in (root / "deploy/grafana").glob("*.json"))],
+           "the dashboards of deploy/grafana")
+    for each in shown:
+        for name, text in each["data"].items():
+            expect(json.loads(text)["uid"] + ".json" == name, f"{name} is a dashboard")
+    expect(not any("grafana_dashboard" in each["metadata"].get("labels", {})
+                   for each in documents(minimal)), "dashboards are off by default")
     job = merged(minimal, {"migration": {"mode": "job"}})
     names = {only(documents(merged(job, more)), "Job")["metadata"]["name"]
              for more in ({}, {"image": {"tag": "2"}}, {"config": {"group": "other"}})}

@@ -116,8 +116,27 @@ TEST(AdminPort, TheCountersAddUpToWhatWasProduced) {
         return admin.metric("onceward_lag_messages") == 0 &&
                admin.metric("onceward_lag_seconds") == 0;
     })) << admin.get("/metrics").body;
-    EXPECT_EQ(admin.metric("onceward_batches_total"),
-              admin.metric("onceward_batch_duration_seconds_count"));
+    const double batches = admin.metric("onceward_batches_total");
+    EXPECT_EQ(batches, admin.metric("onceward_batch_duration_seconds_count"));
+    const std::string parts = "onceward_batch_part_duration_seconds_";
+    for (const char* part : {"fence", "claims", "sink", "settle", "commit"}) {
+        EXPECT_EQ(admin.metric(parts + "count", std::string("\"") + part + "\""), batches) << part;
+    }
+    EXPECT_NEAR(admin.metric(parts + "sum"),
+                admin.metric("onceward_batch_duration_seconds_sum"), 1e-6);
+    // Each message once, whatever its outcome, and none of them was old.
+    EXPECT_EQ(admin.metric("onceward_end_to_end_latency_seconds_count"), 420);
+    EXPECT_EQ(admin.metric("onceward_end_to_end_latency_seconds_bucket", "le=\"60\""), 420);
+    EXPECT_GT(admin.metric("onceward_end_to_end_latency_seconds_sum"), 0);
+    EXPECT_GE(admin.metric("onceward_rebalances_total", "kind=\"assigned\""), 1);
+    EXPECT_TRUE(eventually(patience, [&] {
+        return admin.metric("onceward_dead_letters_open") == 10;
+    })) << admin.get("/metrics").body;
+    scene.database().execute("UPDATE dead_letters SET resolved_at = now()");
+    EXPECT_TRUE(eventually(patience, [&] {
+        return admin.metric("onceward_dead_letters_open") == 0;
+    })) << admin.get("/metrics").body;
+    EXPECT_THAT(admin.get("/metrics").body, HasSubstr("onceward_dead_letters_open{"));
 }
 
 TEST(AdminPort, AnIdleMemberIsReadyToo) {

@@ -4,21 +4,73 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <set>
 
 #include "cli/admin/admin_server.h"
 #include "lab/embedded/child_process.h"
 #include "lab/embedded/reserved_port.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
+#include "tests/support/given_metrics.h"
 
 namespace onceward::kafka_tests {
 namespace {
 
 using support::eventually;
 using testing::HasSubstr;
+
+// What needs a webhook, a call, an inbox, an outbox, traces, a failure, or claims held back.
+bool needs_more(std::string_view metric) {
+    static const std::set<std::string_view> some{
+        "onceward_leases_taken_over_total",
+        "onceward_leases_lost_total",
+        "onceward_effects_again_total",
+        "onceward_leases_in_flight",
+        "onceward_lease_oldest_seconds",
+        "onceward_ledger_holder",
+        "onceward_ledger_open_transactions",
+        "onceward_ledger_open_transaction_seconds",
+        "onceward_ledger_results_bytes",
+        "onceward_ledger_memory_begins_timestamp_seconds",
+        "onceward_retention_ledger_failures_total",
+        "onceward_outbox_leader",
+        "onceward_outbox_sent_total",
+        "onceward_outbox_failures_total",
+        "onceward_outbox_restarts_total",
+        "onceward_outbox_held_topics",
+        "onceward_outbox_held_keys",
+        "onceward_http_statement_timeouts_total",
+        "onceward_trace_spans_total",
+        "onceward_trace_spans_waiting"};
+    return some.contains(metric);
+}
+
+// docs/metrics.md is made of the same list.
+void expect_listed_metrics(const ListenAddress& port) {
+    std::string missing = "all";
+    EXPECT_TRUE(eventually(patience, [&] {
+        const auto given = support::given_metrics(ask_admin_port(port, "/metrics", 5s).body);
+        missing.clear();
+        for (const MetricSpec& spec : metric_list) {
+            if (needs_more(spec.name) || given.contains(std::string(spec.name))) continue;
+            missing += " " + std::string(spec.name);
+        }
+        return missing.empty();
+    })) << missing;
+    for (const auto& [name, metric] :
+         support::given_metrics(ask_admin_port(port, "/metrics", 5s).body)) {
+        const auto spec = std::ranges::find(metric_list, name, &MetricSpec::name);
+        if (spec == std::ranges::end(metric_list)) {
+            ADD_FAILURE() << name << " is not in the list";
+        } else {
+            EXPECT_EQ(support::difference(*spec, metric), "") << name;
+        }
+    }
+}
 
 // `onceward run` with a topic, a route to a table and one to an upstream, on one server.
 class RunWithRoutes : public testing::Test {
@@ -105,6 +157,7 @@ TEST_F(RunWithRoutes, AMessageAndARequestAreEachOneEffectAndBothAreToldOf) {
     EXPECT_THAT(metrics,
                 HasSubstr("onceward_http_replayed_total{route=\"POST /orders/{id}\"} 1\n"));
     EXPECT_THAT(metrics, HasSubstr("outcome=\"applied\"} 20\n"));
+    expect_listed_metrics(port);
 
     // A request that is under way keeps the process; nobody is to send it others.
     support::Database blocker(scene_.schema().server().dsn);

@@ -1,0 +1,53 @@
+#pragma once
+// How old messages are when the COMMIT that covers them is answered: from the record's timestamp,
+// which its producer or its broker set, to the answer, by this machine's clock. Pure; the clock is
+// handed in.
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "dedup/base/duration_histogram.h"
+
+namespace onceward {
+
+// From what a worker reaches at its best to what a day's stop leaves.
+struct LatencyBounds {
+    static constexpr std::array<double, 17> seconds{0.005, 0.01, 0.025, 0.05, 0.1,    0.25,
+                                                    0.5,   1.0,  2.5,   5.0,  10.0,   30.0,
+                                                    60.0,  300., 900.,  3600., 86400.};
+};
+using LatencyHistogram = DurationHistogram<LatencyBounds>;
+
+// Adds the messages of one transaction. Neighbours with one timestamp, which a batch under load
+// consists of, are observed together.
+class MessageLatencies {
+  public:
+    // `now`: since 1970-01-01 UTC.
+    MessageLatencies(LatencyHistogram& into, std::chrono::milliseconds now)
+        : into_(into), now_(now) {}
+
+    // A record without a timestamp is left out. One in the future counts as 0: clocks differ.
+    void add(const std::optional<std::chrono::milliseconds>& timestamp) {
+        if (!timestamp) return;
+        if (*timestamp != last_) flush();
+        last_ = *timestamp;
+        ++times_;
+    }
+    // After the last one.
+    void flush() {
+        if (times_ == 0) return;
+        const std::chrono::duration<double> age = now_ - last_;
+        into_.observe(std::max(age.count(), 0.0), times_);
+        times_ = 0;
+    }
+
+  private:
+    LatencyHistogram& into_;
+    std::chrono::milliseconds now_;
+    std::chrono::milliseconds last_{0};
+    std::int64_t times_ = 0;
+};
+
+}  // namespace onceward
