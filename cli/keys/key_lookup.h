@@ -28,7 +28,7 @@ struct KeyQuestion {
 struct KeyCandidate {
     std::string kind;
     Digest digest;
-    // Of a record that an outbox made of the key's message, such as `route POST /orders`, and its
+    // What made a record of the key's message, such as `route POST /orders`, and the record's
     // `onceward-id`; '' of the key itself.
     std::string published_by = {};
     std::string onceward_id = {};

@@ -28,8 +28,8 @@ struct KeyStoryOptions {
 nlohmann::json key_story(Connection& connection, const KeyQuestion& question,
                          const KeySearch& search, const KeyStoryOptions& options);
 
-// Whether this is of the key itself, and of a ledger that could know it. Where none is known, of a group that was
-// retired or a schema that was restored, what is found in any ledger counts.
+// Whether this is of the key itself, and of a ledger that could know it. Where none is known, of a
+// group that was retired or a schema that was restored, what is found in any ledger counts.
 bool is_own(const nlohmann::json& ledgers, const nlohmann::json& found);
 
 }  // namespace onceward

@@ -8,7 +8,6 @@
 
 #include "cli/configuration/configuration.h"
 #include "cli/keys/key_scope.h"
-#include "dedup/message/digest.h"
 
 namespace onceward {
 

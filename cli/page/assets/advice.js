@@ -172,7 +172,8 @@ export function forgettable(values, servers) {
     for (const claim of applied) {
         const owner = claim.route || claim.topic;
         if (!owner || asked.has(owner)) continue;
-        const body = {key: claim.onceward_id ?? values.key, ...(claim.route ? {route: owner} : {topic: owner})};
+        const body = {key: claim.onceward_id ?? values.key,
+            ...(claim.route ? {route: owner} : {topic: owner})};
         for (const name of ['tenant', 'operation', 'source']) {
             if (values[name]) body[name] = values[name];
         }

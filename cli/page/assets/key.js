@@ -32,7 +32,8 @@ function Claim({claim, sinks}) {
     const mark = claim.fingerprint && html`, fingerprint <code>${claim.fingerprint}</code>`;
     return html`<${Hop} name="Claim" tone="good">
         <p>Applied <${When} at=${claim.claimed_at} /> (<code>${claim.claimed_at}</code>) from ${
-        places(claim)}.${published(claim)}</p><p class="quiet">Ledger <code>${claim.ledger}</code>, generation ${
+        places(claim)}.${published(claim)}</p><p class="quiet">Ledger <code>${
+        claim.ledger}</code>, generation ${
         claim.generation}, kind ${claim.kind}${mark}</p></${Hop}>
         ${sink && html`<${Hop} name="Effect" tone="good"><p>Written to ${sink}, in the transaction
         of the claim: there is neither without the other.</p></${Hop}>`}`;

@@ -58,7 +58,8 @@ class TracesUnderKills : public testing::Test {
             "  - name: " + calls_ + "\n" + by_id +
             "    ledger: {store: lease, lease: 3s, retention: 1h, rotate_after: 7m}\n"
             "    sink: {webhook: {url: '" +
-            other_side_.url() + "', allow_private: [127.0.0.1], timeout: 1s, connect_timeout: 1s}}\n";
+            other_side_.url() +
+            "', allow_private: [127.0.0.1], timeout: 1s, connect_timeout: 1s}}\n";
         write("door", door);
         write("worker", "topics:\n" + worker);
         write("caller", "topics:\n" + caller);
@@ -81,7 +82,8 @@ class TracesUnderKills : public testing::Test {
             << "\n  properties: {session.timeout.ms: 1000, heartbeat.interval.ms: 100,\n"
                "    max.poll.interval.ms: 6000, fetch.wait.max.ms: 20}\npostgres: {dsn: \""
             << schema_.server().worker_dsn << "\", schema: " << schema_.name()
-            << "}\ndrain_timeout: 2s\ntraces: {endpoint: '" << receiver_.endpoint() << "', sampling: 0}\n"
+            << "}\ndrain_timeout: 2s\ntraces: {endpoint: '" << receiver_.endpoint()
+            << "', sampling: 0}\n"
             << (name == "whole" ? "" : "admin: {listen: off}\n") << rest;
     }
     std::filesystem::path file(const std::string& name) const { return folder_ / (name + ".yaml"); }

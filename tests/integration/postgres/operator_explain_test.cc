@@ -63,8 +63,8 @@ TEST_F(ExplainOfLedgers, AClaimOfAnotherGroupsLedgerIsNotTheOwnGroupsAndIsShown)
     EXPECT_THAT(own.output, testing::Not(HasSubstr("not applied")));
 }
 
-// In batches whose digests are spread evenly, and in one where they are not; the fewest fit into the
-// part of a batch that is read first.
+// In batches whose digests are spread evenly, and in one where they are not; small ones fit into
+// the part of a batch that is read first.
 TEST_F(ExplainOfLedgers, AClaimOfALogIsFoundWhereverItIsInItsBatch) {
     Connection worker(schema_.worker());
     const int log = register_ledger(worker, {.name = "log", .store = StoreKind::log}, "billing",
