@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "cli/admin/reload_metrics.h"
 #include "cli/admin/verdicts.h"
 
 namespace onceward {
@@ -393,7 +394,7 @@ std::string metrics_text(const ProcessStatus& process) {
              seconds(process.started.time_since_epoch()));
     of.gauge("onceward_build_info", "1, with the program's version.", 1,
              {{"version", ONCEWARD_VERSION}});
-    return families.text();
+    return families.text() + reload_metrics(process.reload);
 }
 
 }  // namespace onceward
