@@ -64,6 +64,8 @@ std::string code_of(ExitCode code) {
         case exit_failure: return "failure";
         case exit_not_found: return "not_found";
         case exit_warning: return "warning";
+        case exit_restart: return "restart";
+        case exit_danger: return "danger";
         case exit_usage: return "usage";
         case exit_data: return "data";
         case exit_software: return "software";

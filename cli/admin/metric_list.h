@@ -278,6 +278,13 @@ inline constexpr MetricSpec metric_list[] = {
      GivenBy::routes,
      "1 while the PostgreSQL that keeps the routes' keys answers, with the schema that they need; "
      "0 after five seconds of silence as well. Left out if all routes lead to topics."},
+    {"onceward_reloads_total", MetricKind::counter, "result", "reloads",
+     GivenBy::workers,
+     "Times that `run` was asked to reload its configuration: `applied`, `unchanged` if nothing "
+     "differed, or `refused`."},
+    {"onceward_reload_last_success_timestamp_seconds", MetricKind::gauge, "", "seconds since 1970",
+     GivenBy::workers,
+     "When a reload was last not refused. Left out until one was."},
     {"onceward_trace_spans_total", MetricKind::counter, "result", "spans",
      GivenBy::each,
      "Spans that were recorded: `exported`, `dropped` because the queue was full, `failed` "

@@ -201,6 +201,17 @@ void add_traces(const Metrics& of, const TraceCounts& counts) {
     of.gauge("onceward_trace_spans_waiting", counts.waiting);
 }
 
+void add_reloads(const Metrics& of, const ReloadState& reload) {
+    of.counters("onceward_reloads_total", "result",
+                {{"applied", reload.applied},
+                 {"unchanged", reload.unchanged},
+                 {"refused", reload.refused}});
+    if (reload.last_success) {
+        of.gauge("onceward_reload_last_success_timestamp_seconds",
+                 seconds(reload.last_success->time_since_epoch()));
+    }
+}
+
 // Every reason is there from the start, so that 0 differs from unknown.
 void add_halted(Families& families, const std::string& topic,
                 const std::vector<HaltedPartition>& all) {
@@ -261,6 +272,7 @@ std::string metrics_text(const ProcessStatus& process) {
     }
     if (process.traces) add_traces(of, *process.traces);
     if (process.durable) add_durable(families, process.group, *process.durable);
+    if (process.reload) add_reloads(of, *process.reload);
     if (process.resident_bytes) of.gauge("process_resident_memory_bytes", *process.resident_bytes);
     if (process.memory_budget) of.gauge("onceward_memory_budget_bytes", *process.memory_budget);
     of.gauge("process_start_time_seconds", seconds(process.started.time_since_epoch()));

@@ -69,6 +69,16 @@ struct FrontDoorState {
     std::map<std::string, std::int64_t> timed_out = {};
 };
 
+// How often the process was asked to reload its configuration, and what became of that.
+struct ReloadState {
+    std::int64_t applied = 0;
+    std::int64_t unchanged = 0;  // there was nothing to apply
+    std::int64_t refused = 0;
+    bool under_way = false;
+    std::optional<std::chrono::system_clock::time_point> last_success;  // applied or unchanged
+    std::string refusal = {};  // why the last one was refused; '' unless it was
+};
+
 struct ProcessStatus {
     std::string group;
     bool draining = false;
@@ -87,6 +97,7 @@ struct ProcessStatus {
     std::optional<TraceCounts> traces;                   // nullopt if they are off
     std::optional<std::int64_t> resident_bytes;          // nullopt if the system does not say
     std::optional<std::int64_t> memory_budget;           // nullopt if there is none
+    std::optional<ReloadState> reload;                   // nullopt if it cannot reload
 };
 
 }  // namespace onceward

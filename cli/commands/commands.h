@@ -15,6 +15,7 @@ void add_serve(CLI::App& program, Commands& commands);
 void add_describe(CLI::App& program, Commands& commands);
 void add_init(CLI::App& program, Commands& commands);
 void add_check(CLI::App& program, Commands& commands);
+void add_plan(CLI::App& program, Commands& commands);
 void add_test(CLI::App& program, Commands& commands);
 void add_doctor(CLI::App& program, Commands& commands);
 void add_size(CLI::App& program, Commands& commands);

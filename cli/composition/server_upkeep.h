@@ -30,6 +30,8 @@ class ServerUpkeep {
     FrozenSessionGuard& guard() { return guard_; }
     // For the sessions with this server.
     const std::shared_ptr<LogWindows>& log_windows() const { return log_windows_; }
+    // The ledgers that its retention rotates from now on, after topics came or went. Thread-safe.
+    void use(std::vector<LedgerOptions> ledgers) { retention_.use(std::move(ledgers)); }
     void complete(ProcessStatus& status) const;
 
   private:

@@ -145,6 +145,9 @@ struct TracesConfiguration {
 struct Configuration {
     std::string file;   // for messages
     std::vector<OptionOrigin> origins;
+    // Each option that has a value, given or default, by its path (`topics[0].order`), in one form:
+    // `24h` and `1440m` are the same there. For comparisons alone; secrets are among them.
+    std::map<std::string, Secret> values;
     std::string group;  // also kafka.group
     KafkaOptions kafka;
     Mark kafka_mark;

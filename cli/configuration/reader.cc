@@ -142,13 +142,18 @@ class OptionReader {
                      const std::string& path) {
         if (node != nullptr) {
             const auto value = read_value(spec, {*node, path, report_});
-            if (value) spec.bind.set(to_, *value);
+            if (value) bind(spec, *value, path);
         } else if (spec.required()) {
             const std::string name = path.substr(path.rfind('.') + 1);
             report_.error(parent, path, "`" + name + "` is missing. " + spec.meaning);
         } else if (spec.has_default()) {
-            spec.bind.set(to_, default_value(spec));
+            bind(spec, default_value(spec), path);
         }
+    }
+
+    void bind(const OptionSpec& spec, const OptionValue& value, const std::string& path) {
+        spec.bind.set(to_, value);
+        configuration_.values[path] = canonical_text(value);
     }
 
     // Reads each entry of a list, with its place in the file. `first` is an entry's first option.

@@ -46,6 +46,9 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Written& at)
 // The value of a default's text. REQUIRES: it fits the type.
 OptionValue default_value(const OptionSpec& spec);
 
+// The value in one form, however it was written. It may be a secret.
+Secret canonical_text(const OptionValue& value);
+
 // A limit of a number, with its unit.
 std::string limit_text(const OptionSpec& spec, std::int64_t limit);
 

@@ -19,7 +19,7 @@ bool names_a_file(const OptionText& option, const std::string& type) {
     });
 }
 
-OptionText option_text(const CLI::Option& option) {
+OptionText described_option(const CLI::Option& option) {
     OptionText text;
     if (option.get_positional()) {
         text.positional = option.get_name(true);
@@ -49,7 +49,7 @@ CommandText command_text(const CLI::App& app, std::vector<std::string> path) {
     command.needs_command = app.get_require_subcommand_min() > 0;
     for (const CLI::Option* option :
          app.get_options([](const CLI::Option* one) { return !one->get_group().empty(); })) {
-        command.options.push_back(option_text(*option));
+        command.options.push_back(described_option(*option));
     }
     for (const CLI::App* child : shown_commands(app)) {
         command.commands.push_back(command_text(*child, path));

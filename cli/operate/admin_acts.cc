@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 
 #include "cli/configuration/databases.h"
 #include "cli/dlq/redrive.h"
@@ -29,6 +28,7 @@ struct Act {
     const Configuration& configuration;
     const AdminAct& asked;
     ActBody body;
+    const ReloadAct& reload;
 
     std::string reason = {};
     // A session with the server of that topic or route, in which the audit log knows the caller.
@@ -209,6 +209,30 @@ nlohmann::json forget_key(Act& act) {
     return answer;
 }
 
+// Two rows in the audit log, because it is no transaction: the process applies it by itself.
+nlohmann::json reload_configuration(Act& act) {
+    act.reason = act.body.text("reason");
+    act.body.end();
+    if (!act.reload) throw ActRefused(409, "This process cannot reload; restart it.");
+    Connection connection = act.session("");
+    const auto record = [&](const char* outcome, const nlohmann::json& details) {
+        connection.query(sql::audit_write,
+                         Parameters{"reload", act.configuration.group, outcome, details.dump()});
+    };
+    record("began", {{"file", act.configuration.file}});
+    const nlohmann::json answer = act.reload(act.asked.stopped);
+    const bool refused = answer.at("result") == "refused";
+    try {
+        record(refused ? "incomplete" : "done",
+               {{"result", answer.at("result")}, {"refusal", answer.at("refusal")}});
+    } catch (const PostgresError& error) {
+        // What the process has done stays done, and the log above says that it began.
+        log_error("admin.act_not_audited", {{"act", "reload"}, {"error", error.summary()}});
+    }
+    if (refused) throw ActRefused(409, answer.at("refusal").get<std::string>());
+    return answer;
+}
+
 HttpResponse refused(int status, const std::string& detail) {
     const char* title = status == 403   ? "Not allowed"
                         : status == 404 ? "No such act"
@@ -218,17 +242,19 @@ HttpResponse refused(int status, const std::string& detail) {
     return to_response(AdminRefusal{status, title, detail});
 }
 
-HttpResponse answer_to(const Configuration& configuration, const AdminAct& asked) {
+HttpResponse answer_to(const Configuration& configuration, const AdminAct& asked,
+                       const ReloadAct& reload) {
     using Work = nlohmann::json (*)(Act&);
     static const std::map<std::string, Work> acts{{"/api/pause", pause_topic},
                                                   {"/api/resume", resume_topic},
                                                   {"/api/dlq/redrive", redrive_letters},
                                                   {"/api/dlq/discard", discard_letters},
-                                                  {"/api/forget", forget_key}};
+                                                  {"/api/forget", forget_key},
+                                                  {"/api/reload", reload_configuration}};
     const auto found = acts.find(asked.path);
     if (found == acts.end()) return refused(404, "There is no " + asked.path + " here.");
     try {
-        Act act{configuration, asked, ActBody(asked.body)};
+        Act act{configuration, asked, ActBody(asked.body), reload};
         const nlohmann::json answer = found->second(act);
         return {.status = 200,
                 .headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
@@ -250,9 +276,9 @@ HttpResponse answer_to(const Configuration& configuration, const AdminAct& asked
 
 }  // namespace
 
-AdminActs admin_acts(const Configuration& configuration) {
-    return [mine = std::make_shared<const Configuration>(configuration)](const AdminAct& asked) {
-        return answer_to(*mine, asked);
+AdminActs admin_acts(const CurrentConfiguration& current, ReloadAct reload) {
+    return [&current, reload = std::move(reload)](const AdminAct& asked) {
+        return answer_to(*current.get(), asked, reload);
     };
 }
 

@@ -1,15 +1,24 @@
 #pragma once
 // What an operator may do at the admin port, by the same functions as the commands: pause, resume,
-// dlq/redrive, dlq/discard and forget, each a POST below /api/ with a JSON object. What changes or
-// deletes data is a dry run unless the body says `"dry_run": false`. Each act has a session of its
-// own, which tells the audit log who acts. Thread-safe.
+// dlq/redrive, dlq/discard, forget and reload, each a POST below /api/ with a JSON object. What
+// changes or deletes data is a dry run unless the body says `"dry_run": false`. Each act has a
+// session of its own, which tells the audit log who acts. Thread-safe.
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 
 #include "cli/admin/admin_server.h"
-#include "cli/configuration/configuration.h"
+#include "cli/configuration/current.h"
 
 namespace onceward {
 
-// Answers 404 to what is no act. The configuration is copied. Does not throw.
-AdminActs admin_acts(const Configuration& configuration);
+// Reloads the configuration: an object with `result` (`applied`, `unchanged` or `refused`),
+// `refusal` and `consequences`. Waits for the end of it, unless `stopped` says that the process
+// ends: then it throws std::runtime_error.
+using ReloadAct = std::function<nlohmann::json(const std::function<bool()>& stopped)>;
+
+// Answers 404 to what is no act. The configuration outlives it; each act sees the current one.
+// `reload`: empty if the process cannot. Does not throw.
+AdminActs admin_acts(const CurrentConfiguration& current, ReloadAct reload = {});
 
 }  // namespace onceward

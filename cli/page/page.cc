@@ -49,10 +49,12 @@ struct AdminPage::State {
         HttpResponse response;
     };
 
-    State(const Configuration& configuration, PageReads::Status status)
-        : local(configuration.admin && is_loopback(*configuration.admin)),
-          group(configuration.group),
-          reads(configuration, std::move(status)),
+    State(const CurrentConfiguration& from, PageReads::Status status)
+        : current(from),
+          used(from.get()),
+          local(used->admin && is_loopback(*used->admin)),
+          group(used->group),
+          reads(*used, std::move(status)),
           thread([this](const std::stop_token& stop) { run(stop); }) {}
 
     // False: there are too many.
@@ -78,6 +80,11 @@ struct AdminPage::State {
             std::map<std::string, std::vector<HttpServer::Answer>> now;
             now.swap(waiting);
             lock.unlock();
+            if (auto next = current.get(); next != used) {
+                used = std::move(next);
+                reads.use(*used);
+                kept.clear();
+            }
             reads.look();
             for (const auto& [target, answers] : now) {
                 const HttpResponse response = answer_of(target);
@@ -122,6 +129,8 @@ struct AdminPage::State {
         waiting.clear();
     }
 
+    const CurrentConfiguration& current;
+    std::shared_ptr<const Configuration> used;  // of the page's thread
     const bool local;
     const std::string group;
     // The page's thread alone uses these two.
@@ -142,8 +151,8 @@ bool AdminPage::wanted(const Configuration& configuration) {
     return false;
 }
 
-AdminPage::AdminPage(const Configuration& configuration, PageReads::Status status)
-    : state_(std::make_unique<State>(configuration, std::move(status))) {}
+AdminPage::AdminPage(const CurrentConfiguration& current, PageReads::Status status)
+    : state_(std::make_unique<State>(current, std::move(status))) {}
 
 AdminPage::~AdminPage() { stop(); }
 

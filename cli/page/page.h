@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "cli/configuration/current.h"
 #include "cli/page/page_reads.h"
 #include "gateway/http/server.h"
 
@@ -16,8 +17,9 @@ class AdminPage {
     // Whether the configuration has one, and the build has its files.
     static bool wanted(const Configuration& configuration);
 
-    // The configuration outlives it. `status` is called in the page's thread.
-    AdminPage(const Configuration& configuration, PageReads::Status status);
+    // The configuration outlives it; after a reload the page shows the new one. `status` is called
+    // in the page's thread.
+    AdminPage(const CurrentConfiguration& current, PageReads::Status status);
     ~AdminPage();
     // Ends the page's thread; what is asked later gets 503. To be called before the server ends,
     // which the answers belong to.

@@ -58,6 +58,22 @@ nlohmann::json letter_json(const Letter& letter, const DeadLetterRecord& record)
     return json;
 }
 
+nlohmann::json reload_json(const std::optional<ReloadState>& reload) {
+    if (!reload) return nullptr;
+    nlohmann::json json{{"applied", reload->applied},
+                        {"unchanged", reload->unchanged},
+                        {"refused", reload->refused},
+                        {"under_way", reload->under_way},
+                        {"refusal", reload->refusal},
+                        {"last_success", nullptr}};
+    if (reload->last_success) {
+        const auto since = reload->last_success->time_since_epoch();
+        json["last_success"] =
+            std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+    }
+    return json;
+}
+
 std::string_view source_name(OptionOrigin::Source source) {
     switch (source) {
         case OptionOrigin::Source::file: return "file";
@@ -181,7 +197,9 @@ nlohmann::json PageReads::ledgers(const PageRequest&) {
 }
 
 nlohmann::json PageReads::configuration(const PageRequest&) {
-    nlohmann::json json{{"file", configuration_.file}, {"options", nlohmann::json::array()}};
+    nlohmann::json json{{"file", configuration_.file},
+                        {"reload", reload_json(status_().reload)},
+                        {"options", nlohmann::json::array()}};
     for (const OptionOrigin& origin : configuration_.origins) {
         json["options"].push_back({{"path", origin.path},
                                    {"value", origin.value},

@@ -47,7 +47,7 @@ HttpResponse page_answer(const nlohmann::json& json, int status) {
 }
 
 PageReads::PageReads(const Configuration& configuration, Status status)
-    : configuration_(configuration), status_(std::move(status)), payloads_(configuration) {
+    : configuration_(configuration), status_(std::move(status)), payloads_(configuration_) {
     for (Configuration& part : used_databases(configuration)) {
         part.postgres = page_options(part.postgres);
         servers_.push_back({std::move(part), nullptr});
@@ -55,6 +55,19 @@ PageReads::PageReads(const Configuration& configuration, Status status)
 }
 
 PageReads::~PageReads() = default;
+
+void PageReads::use(const Configuration& configuration) {
+    configuration_ = configuration;
+    payloads_.forget();
+    for (Configuration& part : used_databases(configuration)) {
+        const auto server = std::ranges::find_if(servers_, [&](const Server& one) {
+            return one.configuration.database == part.database;
+        });
+        if (server == servers_.end()) continue;
+        part.postgres = server->configuration.postgres;
+        server->configuration = std::move(part);
+    }
+}
 
 void PageReads::look() { memory_.look(std::chrono::system_clock::now(), status_()); }
 

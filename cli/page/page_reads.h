@@ -28,10 +28,12 @@ HttpResponse page_answer(const nlohmann::json& json, int status = 200);
 class PageReads {
   public:
     using Status = std::function<ProcessStatus()>;
-    // The configuration outlives it. `status` is called in the page's thread.
+    // `status` is called in the page's thread.
     PageReads(const Configuration& configuration, Status status);
     ~PageReads();
 
+    // After a reload: it has the same servers.
+    void use(const Configuration& configuration);
     // Notes what the process does now.
     void look();
     HttpResponse answer(const PageRequest& request);
@@ -68,7 +70,7 @@ class PageReads {
     void add_rates(nlohmann::json& topics, const std::vector<PartitionView>& views);
     nlohmann::json process_json() const;
 
-    const Configuration& configuration_;
+    Configuration configuration_;
     Status status_;
     std::vector<Server> servers_;
     PageMemory memory_;

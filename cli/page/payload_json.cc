@@ -31,6 +31,8 @@ std::optional<std::string> json_of_message(const MessageType& type, std::string_
 PayloadJson::PayloadJson(const Configuration& configuration) : configuration_(configuration) {}
 PayloadJson::~PayloadJson() = default;
 
+void PayloadJson::forget() { types_.clear(); }
+
 std::optional<std::string> PayloadJson::of(const std::string& topic, const std::string& payload) {
     const auto found = std::ranges::find(configuration_.topics, topic, &TopicConfiguration::name);
     if (found == configuration_.topics.end()) return std::nullopt;

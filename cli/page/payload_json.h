@@ -17,6 +17,8 @@ class PayloadJson {
   public:
     explicit PayloadJson(const Configuration& configuration);
     ~PayloadJson();
+    // What was loaded, because the configuration has changed.
+    void forget();
     // nullopt if the topic's format is another, its types cannot be loaded, or the payload is not
     // of them.
     std::optional<std::string> of(const std::string& topic, const std::string& payload);

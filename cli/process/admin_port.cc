@@ -16,7 +16,7 @@ AdminPort::AdminPort(std::optional<ListenAddress> address, const WorkerSlots& sl
                      const std::vector<ConnectionOptions>& servers,
                      std::chrono::milliseconds totals_every,
                      std::function<void(ProcessStatus&)> complete, AdminConfiguration access,
-                     AdminActs act, const Configuration* page)
+                     AdminActs act, const CurrentConfiguration* page)
     : address_(std::move(address)),
       slots_(slots),
       complete_(std::move(complete)),
@@ -28,7 +28,7 @@ AdminPort::AdminPort(std::optional<ListenAddress> address, const WorkerSlots& sl
             totals_.push_back(std::make_unique<GroupTotals>(server, group, totals_every));
         }
     }
-    if (address_ && page != nullptr && AdminPage::wanted(*page)) {
+    if (address_ && page != nullptr && AdminPage::wanted(*page->get())) {
         page_ = std::make_unique<AdminPage>(*page, [this] { return status(); });
     }
     tend();

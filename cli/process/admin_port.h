@@ -10,6 +10,7 @@
 
 #include "cli/admin/admin_server.h"
 #include "cli/admin/group_totals.h"
+#include "cli/configuration/current.h"
 #include "cli/page/page.h"
 #include "cli/process/worker_slots.h"
 
@@ -26,7 +27,7 @@ class AdminPort {
               const std::vector<ConnectionOptions>& servers,
               std::chrono::milliseconds totals_every = std::chrono::seconds(10),
               std::function<void(ProcessStatus&)> complete = {}, AdminConfiguration access = {},
-              AdminActs act = {}, const Configuration* page = nullptr);
+              AdminActs act = {}, const CurrentConfiguration* page = nullptr);
     ~AdminPort();
     // To be called again and again: opens the port as long as it is not open.
     void tend();

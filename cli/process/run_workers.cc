@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "cli/operate/admin_acts.h"
 #include "cli/process/admin_port.h"
 #include "cli/process/memory_budget.h"
+#include "cli/process/reload.h"
 #include "cli/process/serve_routes.h"
 #include "cli/process/service_manager.h"
 #include "cli/process/worker_slots.h"
@@ -17,6 +19,7 @@
 #include "cli/terminal/stop_request.h"
 #include "consumer/watch/memory_suspect.h"
 #include "consumer/worker.h"
+#include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 #include "dedup/operator/interventions.h"
 #include "dedup/policy/failure.h"
@@ -69,9 +72,37 @@ struct Server {
     Server(const Configuration& whole, const Configuration& part, StepObserver* observer,
            Tracer* tracer)
         : configuration(part), upkeep(whole, part, make_relay_options(part), observer, tracer) {}
-    const Configuration configuration;
+    Configuration configuration;  // of the run loop's thread
     ServerUpkeep upkeep;
 };
+using Servers = std::vector<std::unique_ptr<Server>>;
+
+// The workers of these servers begin again with the new configuration. All that may fail comes
+// first: a process continues with its old configuration or with the new one.
+void apply(const ReloadPlan& plan, const Servers& servers, const std::vector<Server*>& hosts,
+           WorkerSlots& slots) {
+    std::vector<std::pair<Server*, Configuration>> parts;
+    for (Configuration& part : used_databases(*plan.next)) {
+        if (!plan.servers.contains(part.database)) continue;
+        const auto server = std::ranges::find_if(
+            servers, [&](const auto& one) { return one->configuration.database == part.database; });
+        expects(server != servers.end(), "a reload stays on the servers of before");
+        parts.emplace_back(server->get(), std::move(part));
+    }
+    std::vector<std::size_t> numbers;
+    for (std::size_t number = 0; number < hosts.size(); ++number) {
+        if (plan.servers.contains(hosts[number]->configuration.database)) numbers.push_back(number);
+    }
+    std::vector<std::vector<LedgerOptions>> ledgers;
+    for (const auto& [server, part] : parts) {
+        ledgers.push_back(ledgers_on(*plan.next, part.database));
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        parts[i].first->configuration = std::move(parts[i].second);
+        parts[i].first->upkeep.use(std::move(ledgers[i]));
+    }
+    slots.renew(numbers);
+}
 
 std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* observer,
                                     Tracer* tracer) {
@@ -108,10 +139,8 @@ void report(const WorkerState& worker) {
 // was exceeded. Used by the thread of the run loop; borrows what it is given.
 class MemoryWatch {
   public:
-    MemoryWatch(const Configuration& configuration, const WorkerSlots& slots)
-        : configuration_(configuration),
-          slots_(slots),
-          budget_(memory_budget(configuration.memory_budget)) {}
+    MemoryWatch(const CurrentConfiguration& current, const WorkerSlots& slots)
+        : current_(current), slots_(slots), budget_(memory_budget(current.get()->memory_budget)) {}
     // None: nothing is watched.
     std::optional<std::int64_t> budget() const { return budget_; }
     // True from when the budget was exceeded: then also says so and notes the suspect. The process
@@ -131,9 +160,10 @@ class MemoryWatch {
         if (!suspect_) return;
         const TopicPartition& partition = suspect_->partition;
         try {
-            Connection connection(database_of(configuration_, partition.topic).postgres);
+            const auto now = current_.get();
+            Connection connection(database_of(*now, partition.topic).postgres);
             check_server(connection);
-            const auto offset = onceward::note_suspect(connection, configuration_.group, partition,
+            const auto offset = onceward::note_suspect(connection, now->group, partition,
                                                        {resident_, *budget_}, suspect_->record);
             if (!offset) return;
             log_error("memory.suspect", {{"topic", partition.topic},
@@ -147,7 +177,7 @@ class MemoryWatch {
     }
 
   private:
-    const Configuration& configuration_;
+    const CurrentConfiguration& current_;
     const WorkerSlots& slots_;
     std::optional<std::int64_t> budget_;
     std::optional<FetchSuspect> suspect_;
@@ -158,12 +188,13 @@ class MemoryWatch {
 using CompleteStatus = std::function<void(ProcessStatus&)>;
 
 void run_until_stopped(WorkerSlots& slots, AdminPort& admin, ServiceManager& manager,
-                       MemoryWatch& memory, const CompleteStatus& complete) {
+                       MemoryWatch& memory, Reloads& reloads, const CompleteStatus& complete) {
     auto next_report = std::chrono::steady_clock::now() + report_every;
     while (!stop_requested() && !memory.exceeded()) {
         std::this_thread::sleep_for(look_every);
-        HangUpNoted::tell();
+        if (HangUpNoted::taken()) reloads.ask("SIGHUP");
         slots.tend();
+        reloads.tend();
         admin.tend();
         manager.tend(slots, complete);
         if (std::chrono::steady_clock::now() < next_report) continue;
@@ -183,7 +214,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     // Before what records spans, so that it sends the last of them.
     const std::unique_ptr<TraceExporter> traces = make_trace_exporter(configuration);
     Tracer* const tracer = tracer_of(traces);
-    std::vector<std::unique_ptr<Server>> servers;
+    Servers servers;
     ServerUpkeep* of_routes = nullptr;
     std::vector<ConnectionOptions> connections;
     // A worker is on one server alone: if that cannot be reached, the topics of the others
@@ -205,7 +236,8 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         return make_worker(*hosts[static_cast<std::size_t>(number)], number, observer, tracer);
     });
     slots.start();
-    MemoryWatch memory(configuration, slots);
+    CurrentConfiguration current(configuration);
+    MemoryWatch memory(current, slots);
     log_info("onceward.started", {{"group", configuration.group},
                                   {"workers", of_workers.size()},
                                   {"memory_budget", memory.budget().value_or(0)}});
@@ -214,7 +246,13 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         gateway.emplace(configuration, observer, of_routes, tracer);
     }
     std::atomic<bool> draining = false;  // routes drain before workers do
+    ServiceManager manager;
+    Reloads reloads(current, {.apply = [&](auto& plan) { apply(plan, servers, hosts, slots); },
+                              .applied = [&] { return !slots.renewing(); },
+                              .begins = [&] { manager.reloading(); },
+                              .ends = [&] { manager.ready(); }});
     const auto complete = [&](ProcessStatus& status) {
+        status.reload = reloads.state();
         status.draining = status.draining || draining;
         for (const auto& server : servers) server->upkeep.complete(status);
         if (gateway) gateway->complete(status);
@@ -222,11 +260,10 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         status.memory_budget = memory.budget();
     };
     AdminPort admin(configuration.admin, slots, connections, totals_every, complete,
-                    configuration.admin_access, admin_acts(configuration), &configuration);
-    ServiceManager manager;
+                    configuration.admin_access, admin_acts(current, reload_act(reloads)), &current);
     manager.ready();
 
-    run_until_stopped(slots, admin, manager, memory, complete);
+    run_until_stopped(slots, admin, manager, memory, reloads, complete);
     draining = true;
     log_info("onceward.draining");
     manager.stopping(longest_drain(configuration));

@@ -147,13 +147,18 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
         gateway.complete(status);
         if (traces) status.traces = traces->tracer().counts();
     };
+    const CurrentConfiguration current(configuration);
     AdminPort admin(configuration.admin, slots, {configuration.postgres}, totals_every, complete,
-                    configuration.admin_access, admin_acts(configuration), &configuration);
+                    configuration.admin_access, admin_acts(current), &current);
     ServiceManager manager;
     manager.ready();
     while (!stop_requested()) {
         std::this_thread::sleep_for(look_for_signals_every);
-        HangUpNoted::tell();
+        if (HangUpNoted::taken()) {
+            log_warning("onceward.reload_ignored",
+                        {{"signal", "SIGHUP"},
+                         {"error", "routes cannot be reloaded: restart the process"}});
+        }
         admin.tend();
         manager.tend(slots, complete);
     }

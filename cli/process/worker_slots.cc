@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "dedup/base/backoff.h"
+#include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 
 namespace onceward {
@@ -28,6 +29,11 @@ WorkerSlots::WorkerSlots(std::string group, std::vector<std::string> databases, 
     common_.started = std::chrono::system_clock::now();
 }
 
+WorkerSlots::~WorkerSlots() {
+    // Before the workers that they end.
+    for (Attempts& attempts : attempts_) attempts.ending.reset();
+}
+
 void WorkerSlots::start() {
     for (std::size_t i = 0; i < attempts_.size(); ++i) begin(i);
 }
@@ -48,6 +54,11 @@ Worker* WorkerSlots::worker(std::size_t number) const {
 void WorkerSlots::tend() {
     const auto now = Clock::now();
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
+        if (attempts_[i].ending) {
+            if (!attempts_[i].ending->ended) continue;
+            attempts_[i] = {};
+            remove(i, "the configuration was reloaded");
+        }
         if (const Worker* running = worker(i)) {
             const std::optional<std::string> ended = running->finished();
             if (!ended) continue;
@@ -64,15 +75,32 @@ void WorkerSlots::tend() {
     }
 }
 
-void WorkerSlots::fail(std::size_t number, const std::string& why) {
+void WorkerSlots::remove(std::size_t number, const std::string& why) {
     std::unique_ptr<Worker> gone;  // Ends outside of the lock: its threads are joined.
-    {
-        const MutexLock lock(mutex_);
-        Slot& slot = slots_[number];
-        if (slot.worker) common_.of_ended_workers += slot.worker->status().counts;
-        gone = std::move(slot.worker);
-        slot.ended = why;
+    const MutexLock lock(mutex_);
+    Slot& slot = slots_[number];
+    if (slot.worker) common_.of_ended_workers += slot.worker->status().counts;
+    gone = std::move(slot.worker);
+    slot.ended = why;
+}
+
+void WorkerSlots::renew(const std::vector<std::size_t>& numbers) {
+    for (const std::size_t number : numbers) {
+        expects(!attempts_[number].ending, "a worker ends once");
+        Worker* const running = worker(number);
+        // One that failed is made again without its pause: it was another one's.
+        attempts_[number] = {};
+        if (running != nullptr) attempts_[number].ending = std::make_unique<Ending>(*running);
     }
+}
+
+bool WorkerSlots::renewing() const {
+    return std::ranges::any_of(attempts_,
+                               [](const Attempts& one) { return one.ending != nullptr; });
+}
+
+void WorkerSlots::fail(std::size_t number, const std::string& why) {
+    remove(number, why);
     const auto pause = restart_pause(++attempts_[number].failures);
     attempts_[number].restart = Clock::now() + pause;
     log_error("worker.ended", {{"worker", number}, {"error", why}, {"retry_ms", pause.count()}});
@@ -85,7 +113,11 @@ void WorkerSlots::drain() {
     }
     std::vector<std::jthread> drains;
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
-        if (Worker* running = worker(i)) drains.emplace_back([running] { running->stop(); });
+        if (attempts_[i].ending) {
+            drains.emplace_back([&ending = attempts_[i].ending] { ending.reset(); });
+        } else if (Worker* running = worker(i)) {
+            drains.emplace_back([running] { running->stop(); });
+        }
     }
 }
 

@@ -13,6 +13,8 @@ enum ExitCode : int {
     exit_failure = 1,
     exit_not_found = 3,      // no such key, topic, group, ledger, dead letter
     exit_warning = 4,        // `doctor`: it works now, and something may not later
+    exit_restart = 5,        // `plan`: it takes effect with a restart alone
+    exit_danger = 6,         // `plan`: messages may be applied twice, or not at all
     exit_usage = 64,         // EX_USAGE
     exit_data = 65,          // EX_DATAERR: records would be rejected
     exit_software = 70,      // EX_SOFTWARE

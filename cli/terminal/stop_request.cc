@@ -1,7 +1,5 @@
 #include "cli/terminal/stop_request.h"
 
-#include "dedup/base/logging.h"
-
 namespace onceward {
 namespace {
 
@@ -43,12 +41,10 @@ HangUpNoted::HangUpNoted() {
 
 HangUpNoted::~HangUpNoted() { sigaction(SIGHUP, &previous_, nullptr); }
 
-void HangUpNoted::tell() {
-    if (hung_up == 0) return;
+bool HangUpNoted::taken() {
+    if (hung_up == 0) return false;
     hung_up = 0;
-    log_warning("onceward.reload_ignored",
-                {{"signal", "SIGHUP"},
-                 {"error", "the configuration cannot be reloaded yet: restart the process"}});
+    return true;
 }
 
 }  // namespace onceward

@@ -22,17 +22,17 @@ class StopRequest {
 bool stop_requested();
 
 // While it lives, SIGHUP does not end the process: a closed terminal, a log rotation or `systemctl
-// reload` would otherwise stop it without a drain. For `run` and `serve`, which cannot reload their
-// configuration yet. One at a time in a process.
+// reload` would otherwise stop it without a drain. For `run`, which reloads its configuration then,
+// and `serve`, which cannot. One at a time in a process.
 class HangUpNoted {
   public:
     HangUpNoted();
     ~HangUpNoted();
     HangUpNoted(const HangUpNoted&) = delete;
     HangUpNoted& operator=(const HangUpNoted&) = delete;
-    // Logs each SIGHUP since the last call as one line. Called from the main loop: a signal's
-    // handler may not log.
-    static void tell();
+    // Whether there was one since the last call. For the main loop, because a signal's handler may
+    // do nothing itself.
+    static bool taken();
 
   private:
     struct sigaction previous_ {};

@@ -1,6 +1,7 @@
 #include "dedup/retention/retention.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
@@ -226,6 +227,12 @@ struct Pass {
 
 RetentionJob::RetentionJob(RetentionOptions options) : options_(std::move(options)) {
     options_.connection.application_name += " retention";
+    use(std::exchange(options_.ledgers, {}));
+}
+
+void RetentionJob::use(std::vector<LedgerOptions> ledgers) {
+    const MutexLock lock(mutex_);
+    ledgers_ = std::move(ledgers);
 }
 
 RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& options) {
@@ -288,7 +295,12 @@ bool RetentionJob::look_or_warn(ServerSession& session, const LedgerOptions& led
 void RetentionJob::look_at_all(ServerSession& session) {
     const auto begin = std::chrono::steady_clock::now();
     bool failed = false;
-    for (const LedgerOptions& ledger : options_.ledgers) {
+    std::vector<LedgerOptions> ledgers;
+    {
+        const MutexLock lock(mutex_);
+        ledgers = ledgers_;
+    }
+    for (const LedgerOptions& ledger : ledgers) {
         // If the server does not answer, each of the other ledgers would wait for its time-out as
         // well.
         if (!connect(session)) {

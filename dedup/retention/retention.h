@@ -65,6 +65,8 @@ class RetentionJob {
     explicit RetentionJob(RetentionOptions options);
     // Until `stop` is requested.
     void run(std::stop_token stop);
+    // From the next pass on, these ledgers; the pace stays. Thread-safe.
+    void use(std::vector<LedgerOptions> ledgers);
     // One pass over a ledger, in several short transactions. Throws PostgresError, but never for a
     // lock.
     RetentionReport look(Connection& connection, const LedgerOptions& ledger);
@@ -77,9 +79,10 @@ class RetentionJob {
     bool look_or_warn(ServerSession& session, const LedgerOptions& ledger);
     void look_at_all(ServerSession& session);
     void count(const RetentionReport& report);
-    RetentionOptions options_;
+    RetentionOptions options_;  // without the ledgers
     std::chrono::steady_clock::time_point next_warning_{};
     mutable Mutex mutex_;
+    std::vector<LedgerOptions> ledgers_ ONCEWARD_GUARDED_BY(mutex_);
     RetentionCounts counts_ ONCEWARD_GUARDED_BY(mutex_);
 };
 

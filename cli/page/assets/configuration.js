@@ -14,6 +14,16 @@ function origin(option, file) {
     }
 }
 
+// What became of the requests to reload the file; nothing where the process cannot.
+function reloads(reload) {
+    if (!reload) return null;
+    const counts = `${reload.applied} applied, ${reload.unchanged} without a change, `
+        + `${reload.refused} refused`;
+    return html`<p>Reloads: ${counts}.${reload.under_way ? ' One is under way.' : ''}
+        ${reload.refusal ? html` The last one was refused, and changed nothing:
+            <code>${reload.refusal}</code>` : ''}</p>`;
+}
+
 export function Configuration() {
     const answer = useAnswer('configuration', {}, 0);
     const [text, setText] = useState('');
@@ -31,7 +41,8 @@ export function Configuration() {
                 cell: (one) => origin(one, data.file.split('/').at(-1))},
         ];
         const rows = data.options.filter(shown);
-        return html`<p>As the process began with it, from <code>${data.file}</code>.</p>
+        return html`<p>As the process works with it, from <code>${data.file}</code>.</p>
+            ${reloads(data.reload)}
             <p class="row"><label>Filter <input type="search" value=${text}
                 onInput=${(event) => setText(event.target.value)} /></label>
             <label><input type="checkbox" checked=${defaults}

@@ -35,7 +35,9 @@ class AdminActsTest : public Operator {
                                  .metrics = [] { return std::string("metric 1\n"); },
                                  .group = "billing",
                                  .access = access(),
-                                 .act = admin_acts(configuration(schema_.server().dsn))});
+                                 .act = admin_acts(current_, [this](const auto&) {
+                                     return reload_;
+                                 })});
     }
     AdminConfiguration access() {
         AdminConfiguration access;
@@ -94,6 +96,8 @@ class AdminActsTest : public Operator {
     }
 
     MockCluster cluster_;
+    const CurrentConfiguration current_{configuration(schema_.server().dsn)};
+    json reload_;  // what the process answers
     std::unique_ptr<AdminServer> server_;
 };
 
@@ -222,8 +226,36 @@ TEST_F(AdminActsTest, WhatIsMisspelledDoesNothing) {
     EXPECT_THAT(acts(), ElementsAre());
 }
 
+TEST_F(AdminActsTest, AReloadIsInTheAuditLogWithWhatBecameOfIt) {
+    reload_ = {{"result", "applied"}, {"refusal", ""}, {"consequences", json::array()}};
+    EXPECT_EQ(done("reload", {{"reason", "one topic more"}})["result"], "applied");
+    reload_ = {{"result", "refused"}, {"refusal", "workers: it is another value."}};
+    EXPECT_EQ(refused("reload", {{"reason", "more"}}), "409 workers: it is another value.");
+    EXPECT_THAT(acts("who, act, target, reason, outcome, details ->> 'refusal'"),
+                ElementsAre("alice|reload|billing|one topic more|began",
+                            "alice|reload|billing|one topic more|done|",
+                            "alice|reload|billing|more|began",
+                            "alice|reload|billing|more|incomplete|workers: it is another value."));
+    EXPECT_EQ(post("reload", json::object(), look_token + std::string("-01"))->status, 403);
+    database().execute("ALTER TABLE audit_log RENAME TO audit_away");
+    reload_ = json();  // nobody asks for it
+    EXPECT_EQ(post("reload", json::object())->status, 503) << "it is not in the audit log";
+}
+
+TEST_F(AdminActsTest, AProcessThatCannotReloadSaysSo) {
+    const AdminActs act = admin_acts(current_);
+    const HttpResponse answer = act({.path = "/api/reload",
+                                     .body = "{}",
+                                     .caller = {"alice", AdminRole::operate},
+                                     .address = "127.0.0.1",
+                                     .stopped = [] { return false; }});
+    EXPECT_EQ(answer.status, 409);
+    EXPECT_THAT(acts(), ElementsAre());
+}
+
 TEST_F(AdminActsTest, ARoleWithoutTheRightsIsTold) {
-    const AdminActs act = admin_acts(configuration(schema_.server().worker_dsn));
+    const CurrentConfiguration current(configuration(schema_.server().worker_dsn));
+    const AdminActs act = admin_acts(current);
     const HttpResponse answer = act({.path = "/api/pause",
                                      .body = R"({"topic": "orders", "reason": "x"})",
                                      .caller = {"alice", AdminRole::operate},

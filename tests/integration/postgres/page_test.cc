@@ -44,9 +44,15 @@ class PageTest : public Operator {
         LoadResult loaded = load_configuration_text(text, "onceward.yaml", options);
         EXPECT_TRUE(loaded.usable());
         configuration_ = std::move(loaded.configuration);
-        page_ = std::make_unique<AdminPage>(configuration_, process);
+        show();
     }
     ~PageTest() override { page_->stop(); }
+
+    void show() {
+        page_.reset();
+        current_ = std::make_unique<CurrentConfiguration>(configuration_);
+        page_ = std::make_unique<AdminPage>(*current_, process);
+    }
 
     HttpResponse get(const std::string& target, const std::string& host = "localhost:9464") {
         auto promise = std::make_shared<std::promise<HttpResponse>>();
@@ -72,6 +78,7 @@ class PageTest : public Operator {
     }
 
     Configuration configuration_;
+    std::unique_ptr<CurrentConfiguration> current_;
     std::unique_ptr<AdminPage> page_;
 };
 
@@ -165,7 +172,7 @@ TEST_F(PageTest, AnotherNameOfTheMachineGetsNothing) {
 
 TEST_F(PageTest, AServerThatIsAwayIsPartOfTheAnswer) {
     configuration_.postgres.dsn = Secret("host=127.0.0.1 port=1");
-    page_ = std::make_unique<AdminPage>(configuration_, process);
+    show();
     const json found = ask("/api/overview");
     ASSERT_EQ(found["problems"].size(), 1U);
     EXPECT_EQ(found["problems"][0]["database"], "postgres");

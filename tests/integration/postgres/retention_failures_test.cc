@@ -58,6 +58,16 @@ TEST_F(RetentionFailures, OneLedgerThatFailsLeavesTheOthersTheirTurn) {
     EXPECT_FALSE(is_there(tables_.front()));
 }
 
+// As after a reload with a topic more and a topic less.
+TEST_F(RetentionFailures, OtherLedgersHaveTheirTurnFromTheNextPassOn) {
+    const LedgerOptions first = ledger_with_table("a");
+    RetentionJob job({schema_.worker(), {first}, 20ms});
+    std::jthread thread([&](std::stop_token stop) { job.run(stop); });
+    EXPECT_TRUE(support::eventually(10s, [&] { return !is_there(tables_.front()); }));
+    job.use({ledger_with_table("b")});
+    EXPECT_TRUE(support::eventually(10s, [&] { return !is_there(tables_.back()); }));
+}
+
 // The process's other ledgers wait meanwhile.
 TEST_F(RetentionFailures, ALookDropsSixteenTablesAtMostAndTheNextOneTheRest) {
     const LedgerOptions ledger = ledger_with_table("a");

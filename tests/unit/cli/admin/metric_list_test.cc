@@ -38,6 +38,7 @@ ProcessStatus complete_process() {
     process.server.emplace();
     process.upstream_calls["POST /orders"] = 1;
     process.traces.emplace();
+    process.reload.emplace().last_success = std::chrono::system_clock::time_point(1s);
     process.resident_bytes = 1;
     process.memory_budget = 1;
     DurableTotals& durable = process.durable.emplace();
@@ -99,6 +100,7 @@ TEST(MetricList, NamesFollowPrometheusAndStandOnce) {
 TEST(MetricList, AFrontDoorAloneGivesNothingOfWorkers) {
     ProcessStatus process = complete_process();
     process.workers.clear();
+    process.reload.reset();
     const auto given = support::given_metrics(metrics_text(process));
     EXPECT_TRUE(given.contains("onceward_http_requests_total"));
     for (const MetricSpec& spec : metric_list) {

@@ -257,6 +257,20 @@ TEST(Metrics, EveryLineIsOfTheTextFormatAndEveryFamilyStandsOnce) {
     EXPECT_GT(seen.size(), 30U);
 }
 
+TEST(Metrics, ReloadsAreCountedByTheirResult) {
+    ProcessStatus process = one_worker();
+    EXPECT_THAT(metrics_text(process), Not(HasSubstr("onceward_reload")));
+    process.reload.emplace();
+    process.reload->applied = 3;
+    process.reload->refused = 2;
+    EXPECT_THAT(metrics_text(process), HasSubstr("onceward_reloads_total{result=\"applied\"} 3\n"));
+    EXPECT_THAT(metrics_text(process), HasSubstr("onceward_reloads_total{result=\"refused\"} 2\n"));
+    EXPECT_THAT(metrics_text(process), Not(HasSubstr("onceward_reload_last_success")));
+    process.reload->last_success = std::chrono::system_clock::time_point(1700000000s);
+    EXPECT_THAT(metrics_text(process),
+                HasSubstr("onceward_reload_last_success_timestamp_seconds 1700000000\n"));
+}
+
 TEST(Metrics, RoutesAreCountedByStatus) {
     ProcessStatus process;
     RouteTraffic orders;
