@@ -23,7 +23,8 @@ namespace {
 using support::eventually;
 using testing::HasSubstr;
 
-// What needs a webhook, a call, an inbox, an outbox, traces, a failure, or claims held back.
+// What needs a webhook, a call, an inbox, an outbox, traces, a reload, a failure, or claims that
+// are held back.
 bool needs_more(std::string_view metric) {
     static const std::set<std::string_view> some{
         "onceward_leases_taken_over_total",
@@ -37,6 +38,7 @@ bool needs_more(std::string_view metric) {
         "onceward_ledger_results_bytes",
         "onceward_ledger_memory_begins_timestamp_seconds",
         "onceward_retention_ledger_failures_total",
+        "onceward_reload_last_success_timestamp_seconds",
         "onceward_outbox_leader",
         "onceward_outbox_sent_total",
         "onceward_outbox_failures_total",
