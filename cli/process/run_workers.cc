@@ -78,7 +78,8 @@ struct Server {
 using Servers = std::vector<std::unique_ptr<Server>>;
 
 // The workers of these servers begin again with the new configuration. All that may fail comes
-// first: a process continues with its old configuration or with the new one.
+// first, renew() too, which starts threads: a process continues with its old configuration or with
+// the new one. No worker begins before this returns, as tend() is called by the same thread.
 void apply(const ReloadPlan& plan, const Servers& servers, const std::vector<Server*>& hosts,
            WorkerSlots& slots) {
     std::vector<std::pair<Server*, Configuration>> parts;
@@ -97,11 +98,11 @@ void apply(const ReloadPlan& plan, const Servers& servers, const std::vector<Ser
     for (const auto& [server, part] : parts) {
         ledgers.push_back(ledgers_on(*plan.next, part.database));
     }
+    slots.renew(numbers);
     for (std::size_t i = 0; i < parts.size(); ++i) {
         parts[i].first->configuration = std::move(parts[i].second);
         parts[i].first->upkeep.use(std::move(ledgers[i]));
     }
-    slots.renew(numbers);
 }
 
 std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* observer,
