@@ -267,8 +267,6 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     run_until_stopped(slots, admin, manager, memory, reloads, complete);
     draining = true;
     log_info("onceward.draining");
-    // First of all: sd_notify(3) waits if nobody reads the manager's socket, and the process leaves
-    // in time all the same.
     deadline = leave_in_time(configuration, memory.exceeded() ? exit_memory : exit_failure);
     manager.stopping(longest_drain(configuration));
     if (gateway) gateway->stop(configuration.drain_timeout);

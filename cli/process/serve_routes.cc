@@ -164,7 +164,6 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
     }
     draining = true;
     log_info("onceward.draining");
-    // First: sd_notify(3) waits if nobody reads the manager's socket.
     deadline = leave_in_time(configuration, exit_failure);
     manager.stopping(longest_drain(configuration));
     gateway.stop(configuration.drain_timeout);

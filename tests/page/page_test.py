@@ -1,7 +1,8 @@
 """The page as a reader sees it, step by step, from a healthy group to one with faults.
 
 Writes a picture of each state into docs/images, and prints what was measured. Any error on the
-console, any request to another place, any finding of axe, and a heavy page fail it.
+console, any request to another place, any finding of axe, and a heavy page fail it. The buttons
+are pressed by page_acts.py.
 """
 
 import argparse
