@@ -6,6 +6,7 @@
 #include "cli/plan/differences.h"
 #include "cli/plan/key_rules.h"
 #include "cli/plan/option_rules.h"
+#include "cli/terminal/counted.h"
 
 namespace onceward {
 namespace {
@@ -23,10 +24,6 @@ std::string start_text(const StartPosition& start) {
     }
     return std::string("at the offsets that the group has committed in Kafka, else at the ") +
            (latest ? "end of its log" : "beginning of its log");
-}
-
-std::string counted(std::int64_t count, const std::string& noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 const TopicFacts* facts_of(const PlanFacts& facts, const std::string& topic) {

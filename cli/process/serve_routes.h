@@ -48,7 +48,7 @@ std::chrono::milliseconds longest_drain(const Configuration& configuration);
 // and what is neither: Kafka, joins. Unless the thread is destroyed before, the process ends at
 // once, with `code`. libpq waits for ever for a frozen server whose kernel or proxy still answers;
 // what was under way there is in doubt, as after a kill. Keep it in a scope that outlives what it
-// waits for. Call it before the service manager is told: sd_notify(3) waits as long as nobody reads
+// waits for. Call it before ServiceManager::stopping(): sd_notify(3) waits as long as nobody reads
 // the manager's socket.
 std::jthread leave_in_time(const Configuration& configuration, int code);
 
