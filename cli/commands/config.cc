@@ -2,7 +2,9 @@
 // editors (schema), with the metrics of a process; `onceward init`, an annotated one to start from;
 // and `onceward describe`, the contract that it makes, for people who send and for their tools.
 
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -11,6 +13,8 @@
 #include "cli/composition/gateway_options.h"
 #include "cli/configuration/load.h"
 #include "cli/configuration/option_table.h"
+#include "cli/connectors/connector_conversion.h"
+#include "cli/connectors/connector_file.h"
 #include "cli/describe/topic_contract.h"
 #include "cli/starters.h"
 #include "cli/terminal/command.h"
@@ -36,6 +40,16 @@ bool is_no_part_of_contract(const std::string& path) {
         if (path.ends_with(option)) return true;
     }
     return path == "http.listen";
+}
+
+std::string converted(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(stream), {});
+    try {
+        return configuration_text(convert_connector(read_connector(text)));
+    } catch (const ConnectorError& error) {
+        throw ConfigurationError(file + ": " + error.what());
+    }
 }
 
 Configuration load_for_contract(const std::string& file) {
@@ -81,9 +95,8 @@ void add_config(CLI::App& program, Commands& commands) {
         "reference", "Print every option, its default and its meaning, as Markdown");
     CLI::App* schema = command->add_subcommand(
         "schema", "Print the JSON Schema, by which an editor completes and checks the file");
-    end_help(*schema,
-             {.examples = {{"config schema > onceward.schema.json",
-                            "next to the file, whose first line names it"}}});
+    end_help(*schema, {.examples = {{"config schema > onceward.schema.json",
+                                     "next to the file, whose first line names it"}}});
     end_help(*reference, {.examples = {{"config reference > reference.md", "for a page"}}});
     CLI::App* metrics = command->add_subcommand(
         "metrics", "Print every metric, its type, labels, unit and meaning, as Markdown");
@@ -98,11 +111,27 @@ void add_init(CLI::App& program, Commands& commands) {
     CLI::App* command =
         program.add_subcommand("init", "Print an annotated configuration to start from");
     auto sink = std::make_shared<std::string>("table");
-    command->add_option("sink", *sink, "What messages are written to")
-        ->check(one_of({"table"}))
-        ->capture_default_str();
-    end_help(*command, {.examples = {{"init > onceward.yaml", "a first configuration"}}});
-    commands.add(*command, [sink] { return print(starters::table); });
+    auto connector = std::make_shared<std::string>();
+    CLI::Option* positional = command->add_option("sink", *sink, "What messages are written to")
+                                  ->check(one_of({"table"}))
+                                  ->capture_default_str();
+    command
+        ->add_option("--from-connector", *connector,
+                     "A JDBC sink of Kafka Connect, as JSON, properties or Strimzi's YAML, to make "
+                     "the configuration of; what has no equal is named in comments")
+        ->type_name("FILE")
+        ->check(CLI::ExistingFile)
+        ->excludes(positional);
+    end_help(*command,
+             {.notes = "With --from-connector nothing is connected to, and passwords are not "
+                       "copied: variables stand for them.",
+              .examples = {{"init > onceward.yaml", "a first configuration"},
+                           {"init --from-connector sink.json > onceward.yaml",
+                            "from Kafka Connect's JDBC sink, Confluent's or Debezium's"}}});
+    commands.add(*command, [sink, connector] {
+        if (!connector->empty()) return print(converted(*connector));
+        return print(starters::table);
+    });
 }
 
 void add_describe(CLI::App& program, Commands& commands) {
