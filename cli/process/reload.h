@@ -42,7 +42,7 @@ class Reloads {
     struct Process {
         // Lets the workers begin with it. Throws before it has changed anything, or not at all.
         std::function<void(const ReloadPlan& plan)> apply;
-        // Whether the workers of before have ended.
+        // Whether the workers of before have ended, and new ones have begun in place of all.
         std::function<bool()> applied;
         // For the service manager: before the file is read, and when all is done.
         std::function<void()> begins;
