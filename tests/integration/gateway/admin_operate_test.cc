@@ -242,6 +242,24 @@ TEST_F(AdminActsTest, AReloadIsInTheAuditLogWithWhatBecameOfIt) {
     EXPECT_EQ(post("reload", json::object())->status, 503) << "it is not in the audit log";
 }
 
+TEST_F(AdminActsTest, AReloadOfAFileWhosePathIsNotUtf8IsAuditedAndAnswered) {
+    Configuration odd = configuration(schema_.server().dsn);
+    odd.file = "/etc/f\xfc" "r.yaml";
+    const CurrentConfiguration current(odd);
+    const AdminActs act = admin_acts(current, [&](const auto&) {
+        return json{{"result", "refused"}, {"refusal", odd.file + ": broken"}};
+    });
+    const HttpResponse answer = act({.path = "/api/reload",
+                                     .body = "{}",
+                                     .caller = {"alice", AdminRole::operate},
+                                     .address = "127.0.0.1",
+                                     .stopped = [] { return false; }});
+    EXPECT_EQ(answer.status, 409) << answer.body;
+    EXPECT_THAT(acts("outcome, details ->> 'file', details ->> 'refusal'"),
+                ElementsAre("began|/etc/f\uFFFDr.yaml",
+                            "incomplete|/etc/f\uFFFDr.yaml: broken"));
+}
+
 TEST_F(AdminActsTest, AProcessThatCannotReloadSaysSo) {
     const AdminActs act = admin_acts(current_);
     const HttpResponse answer = act({.path = "/api/reload",
