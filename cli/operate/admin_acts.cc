@@ -31,6 +31,7 @@ struct Act {
     const ReloadAct& reload;
 
     std::string reason = {};
+    int status = 200;  // of the answer, unless it is refused
     // A session with the server of that topic or route, in which the audit log knows the caller.
     Connection session(const std::string& source) const;
 };
@@ -227,8 +228,10 @@ nlohmann::json reload_configuration(Act& act) {
     record("began", {{"file", act.configuration.file}});
     const nlohmann::json answer = act.reload(act.asked.stopped);
     const bool refused = answer.at("result") == "refused";
+    const bool under_way = answer.at("result") == still_under_way;
+    if (under_way) act.status = 202;
     try {
-        record(refused ? "incomplete" : "done",
+        record(refused || under_way ? "incomplete" : "done",
                {{"result", answer.at("result")}, {"refusal", answer.at("refusal")}});
     } catch (const std::exception& error) {
         // What the process has done stays done, and the log above says that it began.
@@ -264,7 +267,7 @@ HttpResponse answer_to(const Configuration& configuration, const AdminAct& asked
     try {
         Act act{configuration, asked, ActBody(asked.body), reload};
         const nlohmann::json answer = found->second(act);
-        return {.status = 200,
+        return {.status = act.status,
                 .headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
                 .body = text_of(answer)};
     } catch (const ActRefused& error) {

@@ -5,6 +5,7 @@
 // process continues as it is. One reload is under way at a time; those who ask meanwhile share the
 // next one. ask() and state() are thread-safe, the rest is for one thread.
 
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -74,7 +75,7 @@ class Reloads {
     ReloadState state_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
-// For the admin port: asks, and waits.
-ReloadAct reload_act(Reloads& reloads);
+// For the admin port: asks, and waits for this long at most, as other acts wait meanwhile.
+ReloadAct reload_act(Reloads& reloads, std::chrono::milliseconds limit);
 
 }  // namespace onceward

@@ -273,7 +273,9 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         status.memory_budget = memory.budget();
     };
     AdminPort admin(configuration.admin, slots, connections, totals_every, complete,
-                    configuration.admin_access, admin_acts(current, reload_act(reloads)), &current);
+                    configuration.admin_access,
+                    admin_acts(current, reload_act(reloads, longest_drain(configuration))),
+                    &current);
     manager.ready();
 
     run_until_stopped(slots, admin, manager, memory, reloads, complete);

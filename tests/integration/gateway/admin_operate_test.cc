@@ -236,6 +236,11 @@ TEST_F(AdminActsTest, AReloadIsInTheAuditLogWithWhatBecameOfIt) {
                             "alice|reload|billing|one topic more|done|",
                             "alice|reload|billing|more|began",
                             "alice|reload|billing|more|incomplete|workers: it is another value."));
+    reload_ = {{"result", "under_way"}, {"refusal", ""}, {"consequences", json::array()}};
+    const auto waiting = post("reload", json::object());
+    EXPECT_EQ(waiting->status, 202);
+    EXPECT_EQ(json::parse(waiting->body)["result"], "under_way");
+    EXPECT_EQ(acts("outcome, details ->> 'result'").back(), "incomplete|under_way");
     EXPECT_EQ(post("reload", json::object(), look_token + std::string("-01"))->status, 403);
     database().execute("ALTER TABLE audit_log RENAME TO audit_away");
     reload_ = json();  // nobody asks for it
