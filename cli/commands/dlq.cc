@@ -225,7 +225,7 @@ int discard(const DlqOptions& options) {
 
 void add_dlq(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand(
-        "dlq", "List and count dead letters, send them again, or discard them");
+        "dlq", "List and count dead letters, send them again, discard or carry them");
     command->require_subcommand(1);
     using Examples = std::vector<std::pair<std::string, std::string>>;
     const auto add = [&](const char* name, const char* text, int (*work)(const DlqOptions&),
@@ -251,7 +251,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
             summary,
             {{"dlq summary", "the causes of all open dead letters, the most frequent first"},
              {"dlq summary --topic orders --since 1d --json", "those of a day, for programs"}});
-    add_filters(*summed, *summary_options, false);
+    add_filters(*summed, *summary_options, false, "At most this many rows");
     const auto [shown, show_options] = add("show", "Show one dead letter, with its payload", show,
                                            {{"dlq show 42", "number 42 of `dlq list`"}});
     shown->add_option("number", show_options->number, "Its number in `dlq list`")
@@ -289,6 +289,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
               "delete number 42"}});
     add_filters(*gone, *discard_options, true);
     add_reason(*gone, discard_options->reason, "discarded_dead_letters");
+    add_dlq_files(*command, commands);
 }
 
 }  // namespace onceward

@@ -21,7 +21,7 @@ DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup
     return filter;
 }
 
-void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
+void add_filters(CLI::App& command, DlqOptions& options, bool changes, const char* limit) {
     CLI::Option* topic =
         command.add_option("--topic", options.topic, "Only this topic")->type_name("NAME");
     if (changes) topic->required();
@@ -50,10 +50,12 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
                     "by a redrive that has not ended")
         ->type_name("STATE")
         ->check(one_of({"open", "redriving", "redriven", "resolved", "all"}));
-    command.add_option("--limit", options.filter.limit, "At most this many, the oldest first")
-        ->capture_default_str()
-        ->check(whole_number(1))
-        ->type_name("N");
+    if (std::string_view(limit) != "") {
+        command.add_option("--limit", options.filter.limit, limit)
+            ->capture_default_str()
+            ->check(whole_number(1))
+            ->type_name("N");
+    }
     if (!changes) return;
     add_yes_flag(command, options);
     command.add_flag("--dry-run", options.dry_run, "Only show what would happen, also with --yes");

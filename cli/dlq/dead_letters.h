@@ -30,6 +30,9 @@ struct DeadLetterFilter {
     std::int64_t limit = 0;
 };
 
+// $1 to $9 of the queries that have this filter.
+Parameters parameters_of(const DeadLetterFilter& filter);
+
 struct Letter {
     std::int64_t number = 0;
     std::string topic;
