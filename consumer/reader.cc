@@ -65,6 +65,11 @@ Reader::Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& a
     }
 }
 
+void Reader::join() {
+    last_poll_ = Clock::now();  // it may have been made long ago
+    source_.join();
+}
+
 void Reader::run(const std::atomic<bool>& stop) {
     while (!stop) {
         last_poll_ = Clock::now();

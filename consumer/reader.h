@@ -46,6 +46,8 @@ class Reader final : private SourceListener {
     // `parts`: one for each topic of the options, in their order.
     Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& activity,
            const std::vector<TopicParts>& parts);
+    // Joins the group, before run(). Throws KafkaError.
+    void join();
     // Returns when `stop` is true. Throws a KafkaError if the consumer must be recreated.
     void run(const std::atomic<bool>& stop);
     // Leaves the group and gives back every partition; also after run() has thrown.

@@ -95,6 +95,7 @@ Worker::Worker(WorkerOptions options) : state_(std::make_unique<State>(std::move
 Worker::~Worker() { stop(); }
 
 void Worker::start() {
+    state_->reader.join();
     state_->writer_thread = std::thread([this] { state_->run_writer(); });
     state_->reader_thread = std::thread([this] { state_->run_reader(); });
 }

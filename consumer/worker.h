@@ -22,8 +22,10 @@ namespace onceward {
 
 class Worker {
   public:
+    // Makes all that it needs, so that it throws if it cannot, and joins no group yet.
     explicit Worker(WorkerOptions options);
     ~Worker();
+    // Joins the group and begins. Throws if it cannot: then it is good for nothing any more.
     void start();
     // Finishes the batch in flight, commits its offsets, leaves the group, joins the threads.
     void stop();

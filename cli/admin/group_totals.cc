@@ -37,6 +37,7 @@ void add(std::optional<DurableTotals>& sum, const std::optional<DurableTotals>& 
         OpenLetters& all = (*sum->open_letters)[topic];
         all.letters += open.letters;
         all.oldest_seconds = std::max(all.oldest_seconds, open.oldest_seconds);
+        for (const auto& [name, letters] : open.by_class) all.by_class[name] += letters;
     }
     sum->holders.insert(server->holders.begin(), server->holders.end());
     sum->read_at = std::min(sum->read_at, server->read_at);
@@ -134,6 +135,7 @@ void GroupTotals::read_letters() {
         for (int row = 0; row < rows.rows(); ++row) {
             OpenLetters& open = (*letters_)[std::string(rows.text(row, 0))];
             open.letters += rows.integer(row, 2);
+            open.by_class[std::string(rows.text(row, 1))] = rows.integer(row, 2);
             open.oldest_seconds = std::max(open.oldest_seconds, rows.integer(row, 3));
         }
     } catch (const PostgresError& error) {

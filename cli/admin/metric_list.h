@@ -133,6 +133,10 @@ inline constexpr MetricSpec metric_list[] = {
     {"onceward_dead_letters_oldest_seconds", MetricKind::gauge, "group topic", "seconds",
      GivenBy::group,
      "Age of the oldest of them; 0 if there is none."},
+    {"onceward_dead_letters_open_by_class", MetricKind::gauge, "group topic class",
+     "dead letters", GivenBy::group,
+     "The same letters by why they were rejected, of one count with `onceward_dead_letters_open`. "
+     "A class without open letters is left out."},
     {"onceward_ledger_generations", MetricKind::gauge, "group ledger", "generations",
      GivenBy::group,
      "Generations that the ledger keeps."},

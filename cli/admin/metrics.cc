@@ -175,6 +175,9 @@ void add_durable(Families& families, const std::string& group, const DurableTota
             const Metrics here{families, {{"group", group}, {"topic", topic}}};
             here.gauge("onceward_dead_letters_open", open.letters);
             here.gauge("onceward_dead_letters_oldest_seconds", open.oldest_seconds);
+            for (const auto& [name, letters] : open.by_class) {
+                here.gauge("onceward_dead_letters_open_by_class", letters, {{"class", name}});
+            }
         }
     }
     for (const LedgerView& ledger : durable.ledgers) add_ledger(families, group, ledger);

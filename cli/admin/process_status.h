@@ -36,6 +36,7 @@ struct OutboxTotals {
 struct OpenLetters {
     std::int64_t letters = 0;
     std::int64_t oldest_seconds = 0;
+    std::map<std::string, std::int64_t> by_class{};
 };
 
 // The group's totals by topic, as the fences' rows held them at a time, and its ledgers.

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/dlq_options.h"
 #include "cli/dlq/redrive.h"
 #include "cli/operate/redrive_rules.h"
 #include "cli/operator/operator_options.h"
@@ -22,33 +23,6 @@ namespace onceward {
 namespace {
 
 constexpr std::size_t widest_cell = 200;  // bytes of a key or a reason in a table
-
-struct DlqOptions : OperatorOptions {
-    DeadLetterFilter filter{.limit = 1000};
-    RedriveRules rules;
-    std::string since;
-    std::string until;
-    std::int64_t number = 0;
-    std::optional<double> rate;
-    bool dry_run = false;
-
-    bool really() const { return yes && !dry_run; }
-};
-
-// `states`: those that are meant if none is named.
-DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup,
-                           const std::vector<std::string>& states) {
-    DeadLetterFilter filter = options.filter;
-    filter.group = group_of(setup, options.group);
-    filter.topic = options.topic;
-    filter.since = moment_of(options.since);
-    filter.until = moment_of(options.until);
-    if (filter.states.empty()) filter.states = states;
-    if (std::ranges::find(filter.states, "all") != filter.states.end()) {
-        filter.states = {"open", "redriving", "redriven", "resolved"};
-    }
-    return filter;
-}
 
 int list(const DlqOptions& options) {
     Collected found = collect(
@@ -72,6 +46,33 @@ int list(const DlqOptions& options) {
         }
         print_table({"number", "topic", "partition", "offset", "class", "sqlstate", "at=created_at",
                      "state", "redrives", "key", "reason"},
+                    found.rows);
+    }
+    return found.code_or_not_found();
+}
+
+int summary(const DlqOptions& options) {
+    Collected found = collect(
+        operator_setups(options, "dlq summary", options.topic), [&](const OperatorSetup& setup) {
+            Connection connection = reading_session(setup);
+            nlohmann::json groups = nlohmann::json::array();
+            for (const LetterGroup& group : summarize_letters(
+                     connection, filter_of(options, setup, {"open", "redriving"}))) {
+                groups.push_back(to_json(group));
+            }
+            return groups;
+        });
+    if (options.json) {
+        print_json(found.rows);
+    } else if (found.rows.empty()) {
+        std::cout << "no dead letter matches\n";
+    } else {
+        for (nlohmann::json& row : found.rows) {
+            row["column"] = row["column"].is_null() ? "" : safe_value(json_text(row["column"]));
+            row["reason"] = safe_value(json_text(row["reason"]), widest_cell);
+        }
+        print_table({"topic", "class", "sqlstate", "column", "count", "oldest", "newest",
+                     "number=newest_number", "reason"},
                     found.rows);
     }
     return found.code_or_not_found();
@@ -220,49 +221,11 @@ int discard(const DlqOptions& options) {
     return numbers.empty() ? exit_not_found : exit_ok;
 }
 
-void add_filters(CLI::App& command, DlqOptions& options, bool changes) {
-    CLI::Option* topic =
-        command.add_option("--topic", options.topic, "Only this topic")->type_name("NAME");
-    if (changes) topic->required();
-    command
-        .add_option("--class", options.filter.classes, "Only those that were rejected for this")
-        ->type_name("CLASS")
-        ->check(one_of({"undecodable", "missing_key", "invalid_key", "tombstone", "unmappable",
-                        "sink", "conflict", "behind", "hot_key", "late_key"}));
-    command
-        .add_option("--since", options.since,
-                    std::string("Rejected then or later: ") + moment_forms)
-        ->type_name("TIME")
-        ->check(moment_check());
-    command.add_option("--until", options.until, "Rejected before then; as --since")
-        ->type_name("TIME")
-        ->check(moment_check());
-    command.add_option("--key", options.filter.key,
-                       "Only this idempotency key, or this record key");
-    command
-        .add_option("--number", options.filter.numbers, "Only these, by the numbers of `dlq list`")
-        ->type_name("N")
-        ->check(whole_number(1));
-    command
-        .add_option("--state", options.filter.states,
-                    "Only those in this state; default: the ones that are open, or are sent again "
-                    "by a redrive that has not ended")
-        ->type_name("STATE")
-        ->check(one_of({"open", "redriving", "redriven", "resolved", "all"}));
-    command.add_option("--limit", options.filter.limit, "At most this many, the oldest first")
-        ->capture_default_str()
-        ->check(whole_number(1))
-        ->type_name("N");
-    if (!changes) return;
-    add_yes_flag(command, options);
-    command.add_flag("--dry-run", options.dry_run, "Only show what would happen, also with --yes");
-}
-
 }  // namespace
 
 void add_dlq(CLI::App& program, Commands& commands) {
     CLI::App* command = program.add_subcommand(
-        "dlq", "List dead letters, send them again, or discard them");
+        "dlq", "List and count dead letters, send them again, discard or carry them");
     command->require_subcommand(1);
     using Examples = std::vector<std::pair<std::string, std::string>>;
     const auto add = [&](const char* name, const char* text, int (*work)(const DlqOptions&),
@@ -283,6 +246,12 @@ void add_dlq(CLI::App& program, Commands& commands) {
             {{"dlq list --since 1h", "what was rejected in the last hour"},
              {"dlq list --class sink --json", "those that the database refused, for programs"}});
     add_filters(*listed, *list_options, false);
+    const auto [summed, summary_options] =
+        add("summary", "Count dead letters by class, column and reason, with the oldest and newest",
+            summary,
+            {{"dlq summary", "the causes of all open dead letters, the most frequent first"},
+             {"dlq summary --topic orders --since 1d --json", "those of a day, for programs"}});
+    add_filters(*summed, *summary_options, false, "At most this many rows");
     const auto [shown, show_options] = add("show", "Show one dead letter, with its payload", show,
                                            {{"dlq show 42", "number 42 of `dlq list`"}});
     shown->add_option("number", show_options->number, "Its number in `dlq list`")
@@ -320,6 +289,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
               "delete number 42"}});
     add_filters(*gone, *discard_options, true);
     add_reason(*gone, discard_options->reason, "discarded_dead_letters");
+    add_dlq_files(*command, commands);
 }
 
 }  // namespace onceward

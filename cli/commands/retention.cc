@@ -141,14 +141,22 @@ nlohmann::json failed_look(const LedgerOptions& ledger, const PostgresError& err
 
 // What the step did is in several transactions, each of which stands by itself, so that the log has
 // the sum. A step that found nothing to do, as most do that a timer asks for, is not in it.
-void note_step(Connection& connection, const nlohmann::json& report) {
+// DANGER: what fails here does not unmake the step, so its report stays: it is marked, and there is
+// no second one of a step that failed. False if the session has to be replaced.
+bool note_step(Connection& connection, nlohmann::json& report) try {
     nlohmann::json did = nlohmann::json::object();
     for (const char* name : {"rotated", "sealed", "expired", "tables_dropped", "leases_deleted"}) {
         if (report[name] != 0 && report[name] != false) did[name] = report[name];
     }
-    if (did.empty()) return;
+    if (did.empty()) return true;
     const std::string target = "ledger " + json_text(report["ledger"]);
     connection.query(sql::audit_write, {"retention", target, "done", did.dump()});
+    return true;
+} catch (const PostgresError& error) {
+    warn("ledger " + json_text(report["ledger"]) +
+         ": the step was taken, and is not in the audit log: " + error.what());
+    report["not_audited"] = error.summary();
+    return false;
 }
 
 nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& options,
@@ -193,7 +201,10 @@ int run_once(const RetentionArguments& arguments) {
             try {
                 if (!connection) connection = writing_session(setup);
                 all.push_back(look_once(ledger, setup.connection, *connection));
-                note_step(*connection, all.back());
+                if (!note_step(*connection, all.back())) {
+                    connection.reset();
+                    worst = exit_failure;
+                }
             } catch (const PostgresError& error) {
                 all.push_back(failed_look(ledger, error));
                 connection.reset();

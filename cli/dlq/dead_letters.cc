@@ -34,15 +34,43 @@ std::string from_base64(const std::string& text) {
 
 }  // namespace
 
+Parameters parameters_of(const DeadLetterFilter& filter) {
+    return Parameters{filter.group, unless_empty(filter.topic), views(filter.classes),
+                      count_of(filter.since), count_of(filter.until)}
+        .optional_bytes(unless_empty(filter.key))
+        .integers(filter.numbers)
+        .texts(views(filter.states))
+        .integer(filter.limit);
+}
+
+std::vector<LetterGroup> summarize_letters(Connection& connection,
+                                           const DeadLetterFilter& filter) {
+    const QueryResult rows = connection.query(sql::dlq_summary, parameters_of(filter));
+    std::vector<LetterGroup> groups;
+    for (int row = 0; row < rows.rows(); ++row) {
+        const auto text = [&](int column) { return std::string(rows.text(row, column)); };
+        groups.push_back({text(0), text(1), text(2), text(3), text(4), rows.integer(row, 5),
+                          text(6), text(7), rows.integer(row, 8), text(9)});
+    }
+    return groups;
+}
+
+nlohmann::json to_json(const LetterGroup& group) {
+    return {{"topic", group.topic},
+            {"class", group.error_class},
+            {"sqlstate", group.sqlstate},
+            {"column", group.column.empty() ? nlohmann::json() : nlohmann::json(group.column)},
+            {"reason", group.reason},
+            {"count", group.count},
+            {"oldest", group.oldest},
+            {"newest", group.newest},
+            {"newest_number", group.newest_number},
+            {"example", group.example}};
+}
+
 std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter) {
-    const Parameters wanted =
-        Parameters{filter.group, unless_empty(filter.topic), views(filter.classes),
-                   count_of(filter.since), count_of(filter.until)}
-            .optional_bytes(unless_empty(filter.key))
-            .integers(filter.numbers)
-            .texts(views(filter.states))
-            .integer(filter.limit);
-    const QueryResult rows = connection.prepared(sql::dlq_select, wanted, {}, true);
+    const QueryResult rows =
+        connection.prepared(sql::dlq_select, parameters_of(filter), {}, true);
     std::vector<Letter> letters;
     for (int row = 0; row < rows.rows(); ++row) {
         const auto text = [&](int column) { return std::string(rows.text(row, column)); };

@@ -30,6 +30,9 @@ struct DeadLetterFilter {
     std::int64_t limit = 0;
 };
 
+// $1 to $9 of the queries that have this filter.
+Parameters parameters_of(const DeadLetterFilter& filter);
+
 struct Letter {
     std::int64_t number = 0;
     std::string topic;
@@ -50,6 +53,26 @@ struct Letter {
     // has no claim any more.
     bool forgotten = false;
 };
+
+// Letters of one cause.
+struct LetterGroup {
+    std::string topic;
+    std::string error_class;
+    std::string sqlstate;
+    std::string column;  // that the reason names; '' if it names none
+    std::string reason;  // with `…` in place of numbers and quoted values
+    std::int64_t count = 0;
+    std::string oldest;
+    std::string newest;
+    std::int64_t newest_number = 0;
+    std::string example;  // the reason of the newest
+};
+
+// Those with the most letters first; the filter's limit is one of causes. All letters that it picks
+// are read: the count is exact.
+std::vector<LetterGroup> summarize_letters(Connection& connection,
+                                           const DeadLetterFilter& filter);
+nlohmann::json to_json(const LetterGroup& group);
 
 // The oldest first.
 std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter);

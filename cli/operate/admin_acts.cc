@@ -31,6 +31,7 @@ struct Act {
     const ReloadAct& reload;
 
     std::string reason = {};
+    int status = 200;  // of the answer, unless it is refused
     // A session with the server of that topic or route, in which the audit log knows the caller.
     Connection session(const std::string& source) const;
 };
@@ -209,6 +210,11 @@ nlohmann::json forget_key(Act& act) {
     return answer;
 }
 
+// A path of the file may be in it, which need not be UTF-8.
+std::string text_of(const nlohmann::json& json) {
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 // Two rows in the audit log, because it is no transaction: the process applies it by itself.
 nlohmann::json reload_configuration(Act& act) {
     act.reason = act.body.text("reason");
@@ -217,17 +223,22 @@ nlohmann::json reload_configuration(Act& act) {
     Connection connection = act.session("");
     const auto record = [&](const char* outcome, const nlohmann::json& details) {
         connection.query(sql::audit_write,
-                         Parameters{"reload", act.configuration.group, outcome, details.dump()});
+                         Parameters{"reload", act.configuration.group, outcome, text_of(details)});
     };
     record("began", {{"file", act.configuration.file}});
     const nlohmann::json answer = act.reload(act.asked.stopped);
     const bool refused = answer.at("result") == "refused";
+    const bool under_way = answer.at("result") == still_under_way;
+    if (under_way) act.status = 202;
     try {
-        record(refused ? "incomplete" : "done",
+        record(refused || under_way ? "incomplete" : "done",
                {{"result", answer.at("result")}, {"refusal", answer.at("refusal")}});
-    } catch (const PostgresError& error) {
+    } catch (const std::exception& error) {
         // What the process has done stays done, and the log above says that it began.
-        log_error("admin.act_not_audited", {{"act", "reload"}, {"error", error.summary()}});
+        const auto* const refused_by = dynamic_cast<const PostgresError*>(&error);
+        log_error("admin.act_not_audited",
+                  {{"act", "reload"},
+                   {"error", refused_by != nullptr ? refused_by->summary() : error.what()}});
     }
     if (refused) throw ActRefused(409, answer.at("refusal").get<std::string>());
     return answer;
@@ -256,9 +267,9 @@ HttpResponse answer_to(const Configuration& configuration, const AdminAct& asked
     try {
         Act act{configuration, asked, ActBody(asked.body), reload};
         const nlohmann::json answer = found->second(act);
-        return {.status = 200,
+        return {.status = act.status,
                 .headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
-                .body = answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+                .body = text_of(answer)};
     } catch (const ActRefused& error) {
         return refused(error.status(), error.what());
     } catch (const UsageError& error) {

@@ -12,10 +12,12 @@
 
 namespace onceward {
 
-// Reloads the configuration: an object with `result` (`applied`, `unchanged` or `refused`),
-// `refusal` and `consequences`. Waits for the end of it, unless `stopped` says that the process
-// ends: then it throws std::runtime_error.
+// Reloads the configuration: an object with `result` (`applied`, `unchanged`, `refused` or
+// `under_way`), `refusal` and `consequences`. Waits for the end of it, for as long as a drain may
+// take; if it has not ended then, it is under way still. Throws std::runtime_error once `stopped`
+// says that the process ends.
 using ReloadAct = std::function<nlohmann::json(const std::function<bool()>& stopped)>;
+inline constexpr const char* still_under_way = "under_way";
 
 // Answers 404 to what is no act. The configuration outlives it; each act sees the current one.
 // `reload`: empty if the process cannot. Does not throw.

@@ -141,19 +141,24 @@ void Reloads::end(ReloadOutcome outcome) {
     asked->promise.set_value(std::move(outcome));
 }
 
-ReloadAct reload_act(Reloads& reloads) {
-    return [&reloads](const std::function<bool()>& stopped) {
+ReloadAct reload_act(Reloads& reloads, std::chrono::milliseconds limit) {
+    return [&reloads, limit](const std::function<bool()>& stopped) -> nlohmann::json {
         const auto outcome = reloads.ask("admin port");
-        while (outcome.wait_for(look_every) != std::future_status::ready) {
+        const auto end = std::chrono::steady_clock::now() + limit;
+        while (outcome.wait_for(std::min(look_every, limit)) != std::future_status::ready) {
             if (stopped()) throw std::runtime_error("the process ends");
+            if (std::chrono::steady_clock::now() < end) continue;
+            return {{"result", still_under_way},
+                    {"refusal", ""},
+                    {"consequences", nlohmann::json::array()}};
         }
         nlohmann::json consequences = nlohmann::json::array();
         for (const Consequence& one : outcome.get().consequences) {
             consequences.push_back(nlohmann::json(json_of(one)));
         }
-        return nlohmann::json{{"result", to_text(outcome.get().result)},
-                              {"refusal", outcome.get().refusal},
-                              {"consequences", consequences}};
+        return {{"result", to_text(outcome.get().result)},
+                {"refusal", outcome.get().refusal},
+                {"consequences", consequences}};
     };
 }
 

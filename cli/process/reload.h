@@ -5,6 +5,7 @@
 // process continues as it is. One reload is under way at a time; those who ask meanwhile share the
 // next one. ask() and state() are thread-safe, the rest is for one thread.
 
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -42,7 +43,7 @@ class Reloads {
     struct Process {
         // Lets the workers begin with it. Throws before it has changed anything, or not at all.
         std::function<void(const ReloadPlan& plan)> apply;
-        // Whether the workers of before have ended.
+        // Whether the workers of before have ended, and new ones have begun in place of all.
         std::function<bool()> applied;
         // For the service manager: before the file is read, and when all is done.
         std::function<void()> begins;
@@ -74,7 +75,7 @@ class Reloads {
     ReloadState state_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
-// For the admin port: asks, and waits.
-ReloadAct reload_act(Reloads& reloads);
+// For the admin port: asks, and waits for this long at most, as other acts wait meanwhile.
+ReloadAct reload_act(Reloads& reloads, std::chrono::milliseconds limit);
 
 }  // namespace onceward

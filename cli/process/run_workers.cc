@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -14,11 +15,11 @@
 #include "cli/process/reload.h"
 #include "cli/process/serve_routes.h"
 #include "cli/process/service_manager.h"
+#include "cli/process/slot_worker.h"
 #include "cli/process/worker_slots.h"
 #include "cli/terminal/exit_code.h"
 #include "cli/terminal/stop_request.h"
 #include "consumer/watch/memory_suspect.h"
-#include "consumer/worker.h"
 #include "dedup/base/expects.h"
 #include "dedup/base/logging.h"
 #include "dedup/operator/interventions.h"
@@ -77,43 +78,53 @@ struct Server {
 };
 using Servers = std::vector<std::unique_ptr<Server>>;
 
+// Of every worker; null: nobody. They outlive the workers.
+struct Watchers {
+    StepObserver* observer;
+    Tracer* tracer;
+};
+
+// Of this part of a configuration, which is the server's or will be. It does not start.
+std::unique_ptr<SlotWorker> make_worker(Server& server, const Configuration& part,
+                                        std::size_t number, const Watchers& watchers) {
+    WorkerOptions options =
+        make_worker_options(part, static_cast<int>(number), watchers.tracer);
+    options.log_windows = server.upkeep.log_windows();
+    options.observer = watchers.observer;
+    options.guard = &server.upkeep.guard();
+    return make_slot_worker(std::move(options));
+}
+
 // The workers of these servers begin again with the new configuration. All that may fail comes
-// first, renew() too, which starts threads: a process continues with its old configuration or with
+// first, the making of the new workers too: a process continues with its old configuration or with
 // the new one. No worker begins before this returns, as tend() is called by the same thread.
 void apply(const ReloadPlan& plan, const Servers& servers, const std::vector<Server*>& hosts,
-           WorkerSlots& slots) {
-    std::vector<std::pair<Server*, Configuration>> parts;
+           WorkerSlots& slots, const Watchers& watchers) {
+    std::map<const Server*, Configuration> parts;
     for (Configuration& part : used_databases(*plan.next)) {
         if (!plan.servers.contains(part.database)) continue;
         const auto server = std::ranges::find_if(
             servers, [&](const auto& one) { return one->configuration.database == part.database; });
         expects(server != servers.end(), "a reload stays on the servers of before");
-        parts.emplace_back(server->get(), std::move(part));
+        parts.emplace(server->get(), std::move(part));
     }
     std::vector<std::size_t> numbers;
     for (std::size_t number = 0; number < hosts.size(); ++number) {
-        if (plan.servers.contains(hosts[number]->configuration.database)) numbers.push_back(number);
+        if (parts.contains(hosts[number])) numbers.push_back(number);
     }
-    std::vector<std::vector<LedgerOptions>> ledgers;
+    std::map<const Server*, std::vector<LedgerOptions>> ledgers;
     for (const auto& [server, part] : parts) {
-        ledgers.push_back(ledgers_on(*plan.next, part.database));
+        ledgers.emplace(server, ledgers_on(*plan.next, part.database));
     }
-    slots.renew(numbers);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        parts[i].first->configuration = std::move(parts[i].second);
-        parts[i].first->upkeep.use(std::move(ledgers[i]));
+    slots.renew(numbers, [&](std::size_t number) {
+        return make_worker(*hosts[number], parts.at(hosts[number]), number, watchers);
+    });
+    for (const auto& server : servers) {
+        const auto part = parts.find(server.get());
+        if (part == parts.end()) continue;
+        server->configuration = std::move(part->second);
+        server->upkeep.use(std::move(ledgers.at(server.get())));
     }
-}
-
-std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* observer,
-                                    Tracer* tracer) {
-    WorkerOptions options = make_worker_options(server.configuration, number, tracer);
-    options.log_windows = server.upkeep.log_windows();
-    options.observer = observer;
-    options.guard = &server.upkeep.guard();
-    auto worker = std::make_unique<Worker>(std::move(options));
-    worker->start();
-    return worker;
 }
 
 void report(const WorkerState& worker) {
@@ -233,8 +244,9 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
             of_workers.push_back(part.database);
         }
     }
-    WorkerSlots slots(configuration.group, of_workers, [&](int number) {
-        return make_worker(*hosts[static_cast<std::size_t>(number)], number, observer, tracer);
+    const Watchers watchers{observer, tracer};
+    WorkerSlots slots(configuration.group, of_workers, [&](std::size_t number) {
+        return make_worker(*hosts[number], hosts[number]->configuration, number, watchers);
     });
     slots.start();
     CurrentConfiguration current(configuration);
@@ -248,7 +260,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     }
     std::atomic<bool> draining = false;  // routes drain before workers do
     ServiceManager manager;
-    Reloads reloads(current, {.apply = [&](auto& plan) { apply(plan, servers, hosts, slots); },
+    Reloads reloads(current, {.apply = [&](auto& plan) { apply(plan, servers, hosts, slots, watchers); },
                               .applied = [&] { return !slots.renewing(); },
                               .begins = [&] { manager.reloading(); },
                               .ends = [&] { manager.ready(); }});
@@ -261,7 +273,9 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         status.memory_budget = memory.budget();
     };
     AdminPort admin(configuration.admin, slots, connections, totals_every, complete,
-                    configuration.admin_access, admin_acts(current, reload_act(reloads)), &current);
+                    configuration.admin_access,
+                    admin_acts(current, reload_act(reloads, longest_drain(configuration))),
+                    &current);
     manager.ready();
 
     run_until_stopped(slots, admin, manager, memory, reloads, complete);

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <system_error>
 
+#include "dedup/base/logging.h"
 #include "dedup/base/text.h"
 
 namespace onceward {
@@ -17,7 +19,8 @@ using namespace std::chrono_literals;
 constexpr std::chrono::microseconds status_every = 1s;
 constexpr std::size_t longest_status = 512;
 
-void send(const std::string& lines) { static_cast<void>(sd_notify(0, lines.c_str())); }
+constexpr const char* ready_line = "READY=1";
+constexpr std::chrono::milliseconds look_every = 100ms;  // whether this object ends
 
 std::string microseconds(std::chrono::microseconds duration) {
     return std::to_string(duration.count());
@@ -42,17 +45,30 @@ std::string status_line(const HealthVerdict& readiness) {
            (more == 0 ? "" : " (and " + std::to_string(more) + " more)");
 }
 
-ServiceManager::ServiceManager() : managed_(std::getenv("NOTIFY_SOCKET") != nullptr) {
+ServiceManager::ServiceManager() {
+    const char* const address = std::getenv("NOTIFY_SOCKET");
+    if (address == nullptr) return;
+    socket_.emplace(address);
     std::uint64_t every = 0;
-    if (managed_ && sd_watchdog_enabled(0, &every) > 0) {
-        watchdog_ = std::chrono::microseconds(every);
-    }
+    if (sd_watchdog_enabled(0, &every) > 0) watchdog_ = std::chrono::microseconds(every);
 }
 
-void ServiceManager::ready() { send("READY=1"); }
+bool ServiceManager::send_kept() {
+    while (!kept_.empty() && socket_->send(kept_.front())) kept_.pop_front();
+    return kept_.empty();
+}
+
+void ServiceManager::ready() {
+    if (!socket_) return;
+    if (kept_.empty() || kept_.back() != ready_line) kept_.emplace_back(ready_line);
+    send_kept();
+}
 
 void ServiceManager::reloading() {
-    send("RELOADING=1\nMONOTONIC_USEC=" + microseconds(monotonic_time()));
+    if (!socket_) return;
+    // An earlier reload that it has not heard of has ended. It counts the last one for both.
+    kept_ = {"RELOADING=1\nMONOTONIC_USEC=" + microseconds(monotonic_time())};
+    send_kept();
 }
 
 void ServiceManager::tend(const WorkerSlots& slots,
@@ -66,26 +82,34 @@ void ServiceManager::tend(const WorkerSlots& slots,
 }
 
 void ServiceManager::tend(const std::function<ProcessStatus()>& process, Clock::time_point now) {
-    if (!managed_ || now < next_) return;
+    if (!socket_ || !send_kept() || now < next_) return;
     // A third: two signs may be late before the manager acts.
     next_ = now + (watchdog_ == 0us ? status_every : std::min(status_every, watchdog_ / 3));
     const ProcessStatus status = process();
     std::string lines;
-    if (std::string line = status_line(readiness(status)); line != status_) {
-        lines = "STATUS=" + line + "\n";
-        status_ = std::move(line);
-    }
+    std::string line = status_line(readiness(status));
+    if (line != status_) lines = "STATUS=" + line + "\n";
     // DANGER: only of a process that lives. A sign of life at any time would keep a worker whose
     // reader is stuck, with its partitions, for ever.
     if (watchdog_ != 0us && liveness(status).good()) lines += "WATCHDOG=1\n";
-    if (!lines.empty()) send(lines);
+    if (!lines.empty() && socket_->send(lines)) status_ = std::move(line);
 }
 
 void ServiceManager::stopping(std::chrono::milliseconds longest) {
+    if (!socket_) return;
     const std::string limit = microseconds(longest);
     std::string lines = "STOPPING=1\nSTATUS=draining\nEXTEND_TIMEOUT_USEC=" + limit;
     if (watchdog_ != 0us) lines += "\nWATCHDOG=1\nWATCHDOG_USEC=" + limit;
-    send(lines);
+    kept_ = {std::move(lines)};
+    if (send_kept()) return;
+    // The drain has the caller's thread now, and the manager would kill the process in its midst.
+    try {
+        sender_ = std::jthread([this](const std::stop_token& stop) {
+            while (!stop.stop_requested() && !send_kept()) socket_->wait(look_every);
+        });
+    } catch (const std::system_error& error) {
+        log_warning("onceward.manager_not_told", {{"error", error.what()}});
+    }
 }
 
 }  // namespace onceward

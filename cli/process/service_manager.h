@@ -1,13 +1,22 @@
 #pragma once
 // What a process reports to the service manager that started it: systemd, for a unit of Type=notify
 // (sd_notify(3)). Without one, that is without $NOTIFY_SOCKET, every call does nothing. Used by the
-// thread of the run loop. Throws nothing: a manager that does not listen must not end the process.
+// thread of the run loop. Throws nothing and waits for nothing: a manager that does not read must
+// not end the process, nor keep it from its work or from its end.
+//
+// What it must hear (that the process is ready, reloads or stops) is kept until its socket takes
+// it, and only the last state with what that needs: two messages at most. The status is sent again
+// until it is taken. A sign of life that is not taken is lost, as the next one says the same.
 
 #include <chrono>
+#include <deque>
 #include <functional>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "cli/admin/verdicts.h"
+#include "cli/process/manager_socket.h"
 #include "cli/process/worker_slots.h"
 
 namespace onceward {
@@ -32,14 +41,19 @@ class ServiceManager {
     // The same for a status at a time.
     void tend(const std::function<ProcessStatus()>& process, Clock::time_point now);
     // The drain begins, and takes this long at most. The process ends itself after that time, so
-    // the manager needs no signs of life any more and must not kill it earlier.
+    // the manager needs no signs of life any more and must not kill it earlier. REQUIRES: it is
+    // the last call. A thread sends what was not taken at once, until this object ends.
     void stopping(std::chrono::milliseconds longest);
 
   private:
+    // True if nothing has to be sent any more.
+    bool send_kept();
     std::chrono::microseconds watchdog_{0};  // zero: no sign of life is wanted
-    bool managed_ = false;
+    std::optional<ManagerSocket> socket_;    // nullopt: there is no manager
     Clock::time_point next_{};
-    std::string status_;
+    std::string status_;  // the last one that was taken
+    std::deque<std::string> kept_;
+    std::jthread sender_;  // after stopping(); the last member: it uses the others
 };
 
 }  // namespace onceward

@@ -34,49 +34,69 @@ WorkerSlots::~WorkerSlots() {
     for (Attempts& attempts : attempts_) attempts.ending.reset();
 }
 
-void WorkerSlots::start() {
-    for (std::size_t i = 0; i < attempts_.size(); ++i) begin(i);
+WorkerSlots::Ending::~Ending() {
+    if (order_ == Order::none) order_ = Order::leave;
+    order_.notify_all();
 }
 
-void WorkerSlots::begin(std::size_t number) {
-    std::unique_ptr<Worker> worker = make_(static_cast<int>(number));
-    attempts_[number].begun = Clock::now();
+void WorkerSlots::Ending::end() {
+    order_ = Order::end;
+    order_.notify_all();
+}
+
+void WorkerSlots::Ending::run(SlotWorker& worker) {
+    order_.wait(Order::none);
+    if (order_ != Order::end) return;
+    worker.stop();
+    ended_ = true;
+}
+
+void WorkerSlots::start() {
+    for (std::size_t i = 0; i < attempts_.size(); ++i) begin(i, Clock::now());
+}
+
+void WorkerSlots::begin(std::size_t number, Clock::time_point now) {
+    Attempts& attempts = attempts_[number];
+    std::unique_ptr<SlotWorker> next = std::move(attempts.next);
+    if (!next) next = make_(number);
+    next->start();
+    attempts.begun = now;
+    attempts.renewing = false;
     const MutexLock lock(mutex_);
-    slots_[number].worker = std::move(worker);
+    slots_[number].worker = std::move(next);
 }
 
 // It stays where it is: no thread but the caller's replaces it.
-Worker* WorkerSlots::worker(std::size_t number) const {
+SlotWorker* WorkerSlots::worker(std::size_t number) const {
     const MutexLock lock(mutex_);
     return slots_[number].worker.get();
 }
 
-void WorkerSlots::tend() {
-    const auto now = Clock::now();
+void WorkerSlots::tend(Clock::time_point now) {
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
         if (attempts_[i].ending) {
-            if (!attempts_[i].ending->ended) continue;
-            attempts_[i] = {};
+            if (!attempts_[i].ending->ended()) continue;
+            attempts_[i].ending.reset();
             remove(i, "the configuration was reloaded");
         }
-        if (const Worker* running = worker(i)) {
+        if (const SlotWorker* running = worker(i)) {
             const std::optional<std::string> ended = running->finished();
             if (!ended) continue;
             if (now - attempts_[i].begun >= healthy_after) attempts_[i].failures = 0;
-            fail(i, *ended);
+            fail(i, *ended, now);
         }
         if (worker(i) != nullptr || now < attempts_[i].restart) continue;
         // What keeps one worker from restarting must not end the others.
         try {
-            begin(i);
+            begin(i, now);
         } catch (const std::exception& error) {
-            fail(i, error.what());
+            fail(i, error.what(), now);
         }
     }
 }
 
 void WorkerSlots::remove(std::size_t number, const std::string& why) {
-    std::unique_ptr<Worker> gone;  // Ends outside of the lock: its threads are joined.
+    std::unique_ptr<SlotWorker> gone;  // Ends outside of the lock: its threads are joined.
     const MutexLock lock(mutex_);
     Slot& slot = slots_[number];
     if (slot.worker) common_.of_ended_workers += slot.worker->status().counts;
@@ -84,25 +104,33 @@ void WorkerSlots::remove(std::size_t number, const std::string& why) {
     slot.ended = why;
 }
 
-void WorkerSlots::renew(const std::vector<std::size_t>& numbers) {
-    for (const std::size_t number : numbers) {
-        expects(!attempts_[number].ending, "a worker ends once");
-        Worker* const running = worker(number);
+void WorkerSlots::renew(const std::vector<std::size_t>& numbers, const Make& make) {
+    expects(!renewing(), "one renewal at a time");
+    std::vector<Attempts> renewed(numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
         // One that failed is made again without its pause: it was another one's.
-        attempts_[number] = {};
-        if (running != nullptr) attempts_[number].ending = std::make_unique<Ending>(*running);
+        renewed[i].renewing = true;
+        renewed[i].next = make(numbers[i]);
+        if (SlotWorker* const running = worker(numbers[i])) {
+            renewed[i].ending = std::make_unique<Ending>(*running);
+        }
+    }
+    // DANGER: nothing below may fail. A part of the workers with the new configuration and a part
+    // with the old one is a process that nobody has configured.
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        attempts_[numbers[i]] = std::move(renewed[i]);
+        if (attempts_[numbers[i]].ending) attempts_[numbers[i]].ending->end();
     }
 }
 
 bool WorkerSlots::renewing() const {
-    return std::ranges::any_of(attempts_,
-                               [](const Attempts& one) { return one.ending != nullptr; });
+    return std::ranges::any_of(attempts_, &Attempts::renewing);
 }
 
-void WorkerSlots::fail(std::size_t number, const std::string& why) {
+void WorkerSlots::fail(std::size_t number, const std::string& why, Clock::time_point now) {
     remove(number, why);
     const auto pause = restart_pause(++attempts_[number].failures);
-    attempts_[number].restart = Clock::now() + pause;
+    attempts_[number].restart = now + pause;
     log_error("worker.ended", {{"worker", number}, {"error", why}, {"retry_ms", pause.count()}});
 }
 
@@ -113,9 +141,10 @@ void WorkerSlots::drain() {
     }
     std::vector<std::jthread> drains;
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
+        attempts_[i].next.reset();
         if (attempts_[i].ending) {
             drains.emplace_back([&ending = attempts_[i].ending] { ending.reset(); });
-        } else if (Worker* running = worker(i)) {
+        } else if (SlotWorker* running = worker(i)) {
             drains.emplace_back([running] { running->stop(); });
         }
     }

@@ -55,8 +55,9 @@ KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<st
     }
     const KafkaQueue events(rd_kafka_queue_get_consumer(state_->client.get()));
     rd_kafka_queue_io_event_enable(events.get(), state_->wake_write, "e", 1);
-    state_->subscribe();
 }
+
+void KafkaSource::join() { state_->subscribe(); }
 
 KafkaSource::~KafkaSource() {
     close();

@@ -62,10 +62,13 @@ struct GroupSight {
 
 class KafkaSource {
   public:
-    // Without topics it joins no group and is only good for the questions.
+    // Joins no group yet. Without topics it is only good for the questions.
     KafkaSource(const KafkaOptions& options, int worker, std::vector<std::string> topics,
                 SourceListener& listener);
     ~KafkaSource();
+    // Joins the group, once, in the background. From then on serve() has to be called.
+    // REQUIRES: topics. Throws KafkaError.
+    void join();
 
     // Serves the group's events without blocking; keeps the member alive. Throws KafkaError when it
     // is fatal.

@@ -21,15 +21,20 @@ void check(bool good, const char* what) {
     if (!good) throw std::system_error(errno, std::generic_category(), what);
 }
 
+sockaddr_un address_of(const std::filesystem::path& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    return address;
+}
+
 }  // namespace
 
 NotifySocket::NotifySocket()
     : path_(std::filesystem::temp_directory_path() / unique_name("notify")),
       socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     check(socket_ >= 0, "socket");
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
+    const sockaddr_un address = address_of(path_);
     check(bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0, "bind");
 }
 
@@ -57,6 +62,19 @@ bool NotifySocket::receives(const std::string& text, std::chrono::milliseconds l
         if (receive(left).find(text) != std::string::npos) return true;
     }
     return false;
+}
+
+int NotifySocket::fill() const {
+    const int sender = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    check(sender >= 0, "socket");
+    const sockaddr_un address = address_of(path_);
+    int count = 0;
+    while (sendto(sender, "FILL=1", 6, 0, reinterpret_cast<const sockaddr*>(&address),
+                  sizeof address) == 6) {
+        ++count;
+    }
+    close(sender);
+    return count;
 }
 
 }  // namespace onceward::support

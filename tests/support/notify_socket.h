@@ -20,6 +20,9 @@ class NotifySocket {
     std::string receive(std::chrono::milliseconds limit) const;
     // Reads on until a message has this text in it. False if none has within `limit`.
     bool receives(const std::string& text, std::chrono::milliseconds limit) const;
+    // Puts in messages until its queue takes no more, as of a manager that reads nothing. Returns
+    // how many.
+    int fill() const;
 
   private:
     std::filesystem::path path_;

@@ -236,10 +236,33 @@ TEST_F(AdminActsTest, AReloadIsInTheAuditLogWithWhatBecameOfIt) {
                             "alice|reload|billing|one topic more|done|",
                             "alice|reload|billing|more|began",
                             "alice|reload|billing|more|incomplete|workers: it is another value."));
+    reload_ = {{"result", "under_way"}, {"refusal", ""}, {"consequences", json::array()}};
+    const auto waiting = post("reload", json::object());
+    EXPECT_EQ(waiting->status, 202);
+    EXPECT_EQ(json::parse(waiting->body)["result"], "under_way");
+    EXPECT_EQ(acts("outcome, details ->> 'result'").back(), "incomplete|under_way");
     EXPECT_EQ(post("reload", json::object(), look_token + std::string("-01"))->status, 403);
     database().execute("ALTER TABLE audit_log RENAME TO audit_away");
     reload_ = json();  // nobody asks for it
     EXPECT_EQ(post("reload", json::object())->status, 503) << "it is not in the audit log";
+}
+
+TEST_F(AdminActsTest, AReloadOfAFileWhosePathIsNotUtf8IsAuditedAndAnswered) {
+    Configuration odd = configuration(schema_.server().dsn);
+    odd.file = "/etc/f\xfc" "r.yaml";
+    const CurrentConfiguration current(odd);
+    const AdminActs act = admin_acts(current, [&](const auto&) {
+        return json{{"result", "refused"}, {"refusal", odd.file + ": broken"}};
+    });
+    const HttpResponse answer = act({.path = "/api/reload",
+                                     .body = "{}",
+                                     .caller = {"alice", AdminRole::operate},
+                                     .address = "127.0.0.1",
+                                     .stopped = [] { return false; }});
+    EXPECT_EQ(answer.status, 409) << answer.body;
+    EXPECT_THAT(acts("outcome, details ->> 'file', details ->> 'refusal'"),
+                ElementsAre("began|/etc/f\uFFFDr.yaml",
+                            "incomplete|/etc/f\uFFFDr.yaml: broken"));
 }
 
 TEST_F(AdminActsTest, AProcessThatCannotReloadSaysSo) {

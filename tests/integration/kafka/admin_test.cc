@@ -132,6 +132,7 @@ TEST(AdminPort, TheCountersAddUpToWhatWasProduced) {
     EXPECT_TRUE(eventually(patience, [&] {
         return admin.metric("onceward_dead_letters_open") == 10;
     })) << admin.get("/metrics").body;
+    EXPECT_EQ(admin.metric("onceward_dead_letters_open_by_class"), 10);
     scene.database().execute("UPDATE dead_letters SET resolved_at = now()");
     EXPECT_TRUE(eventually(patience, [&] {
         return admin.metric("onceward_dead_letters_open") == 0;

@@ -292,6 +292,38 @@ TEST_F(TwoDatabases, ARunThatBeginsWhileOneIsReadOnlyWaitsForItAndReadsTheOthers
     stop(process);
 }
 
+TEST_F(TwoDatabases, AReloadRenewsTheWorkersOfTheServerAloneWhoseTopicsChange) {
+    ASSERT_EQ(onceward({"migrate", "up"}).exit_code, 0);
+    const std::string fees = support::unique_name("fees");
+    support::kafka().create_topic(fees, 2);
+    send(orders_, 0, 20);
+    send(refunds_, 0, 20);
+    send(fees, 50, 20);
+    ChildProcess process = run();
+    ASSERT_TRUE(fences_reach(*west_, orders_, 40)) << tail_of(log_);
+    ASSERT_TRUE(fences_reach(*east_, refunds_, 40)) << tail_of(log_);
+    const auto owners = [&](PrivatePostgres& server) {
+        return Database(server.dsn())
+            .value("SELECT string_agg(owner::text, ' ' ORDER BY topic, partition) FROM " +
+                   schema_ + ".fences WHERE topic IN ('" + orders_ + "', '" + refunds_ + "')");
+    };
+    const std::string west = owners(*west_);
+    const std::string east = owners(*east_);
+    std::ofstream(file_, std::ios::app) << topic(fees, "east");
+    process.send(SIGHUP);
+    EXPECT_TRUE(fences_reach(*east_, fees, 40)) << tail_of(log_);
+    send(orders_, 20, 20);
+    send(refunds_, 20, 20);
+    EXPECT_TRUE(fences_reach(*west_, orders_, 80)) << tail_of(log_);
+    EXPECT_TRUE(fences_reach(*east_, refunds_, 80)) << tail_of(log_);
+    EXPECT_EQ(owners(*west_), west) << "nobody took its fences";
+    EXPECT_NE(owners(*east_), east);
+    EXPECT_EQ(fences(*west_, fees), -1);
+    expect_once(*west_, 40);
+    expect_once(*east_, 60);
+    stop(process);
+}
+
 TEST_F(TwoDatabases, ARunIsRefusedWhereOneHasAnotherSchemaVersion) {
     ASSERT_EQ(onceward({"migrate", "up", "--database", "postgres"}).exit_code, 0);
     ChildProcess process = run();

@@ -53,6 +53,7 @@ TEST(EagerAssignment, StandsForAllWhereALeaderJoinedAgainWithoutARevoke) {
                           {"topic.metadata.refresh.interval.ms", "200"}};
     HeldPartitions first;
     KafkaSource leader(options, 0, {topic}, first);
+    leader.join();
     const auto all = [](std::size_t count) {
         return [count](const GroupSight& sight) {
             return sight.settled && sight.owned.size() == count;
@@ -62,6 +63,7 @@ TEST(EagerAssignment, StandsForAllWhereALeaderJoinedAgainWithoutARevoke) {
     ASSERT_TRUE(group_becomes(leader, false, all(4)));
     HeldPartitions second;
     KafkaSource follower(options, 1, {topic}, second);
+    follower.join();
     const auto serve_follower = std::jthread([&](const std::stop_token& stop) {
         while (!stop.stop_requested()) {
             follower.serve();

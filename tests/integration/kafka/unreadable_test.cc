@@ -205,6 +205,7 @@ TEST(OutOfRange, InFrontOfADamagedBatchTheReadingComesBackToIt) {
     const std::unique_ptr<Sink> sink = options.topics[0].sink();
     MessageBuilder intake({scene.group(), scene.topic(), {}, {}}, *sink);
     KafkaSource source(options.kafka, 0, {scene.topic()}, told);
+    source.join();
     const TopicPartition partition{scene.topic(), Partition{0}};
     bool reading = false;
     const auto read_from = [&](Offset begin, const std::function<bool()>& until) {

@@ -78,6 +78,7 @@ TEST_F(KafkaSourceOnMock, ASeekRightBehindTheAssignmentSkipsNothing) {
     cluster_.set_round_trip(1, milliseconds{60});
     MessageBuilder intake({"group", "topic", {}, {}}, sink_);
     KafkaSource source(kafka_, 0, {"topic"}, listener_);
+    source.join();
     const TopicPartition partition{"topic", Partition{0}};
     bool reading = false;
     std::vector<std::int64_t> offsets;

@@ -123,6 +123,51 @@ TEST_F(DeadLetters, AreListedByTopicClassTimeAndKey) {
     EXPECT_THAT(dlq({"list"}).output, HasSubstr("k-2"));
 }
 
+TEST_F(DeadLetters, AreCountedByClassColumnAndReasonWithTheOldestAndTheNewest) {
+    for (int offset = 1; offset <= 3; ++offset) letter(offset, "k-" + std::to_string(offset));
+    letter(4, "k-4", "conflict");
+    letter(5, "k-5", "unmappable");
+    letter(6, "k-6", "unmappable");
+    database().execute("UPDATE dead_letters SET reason = 'offset ' || record_offset || ' of '"
+                       " || quote_literal(record_offset), created_at = timestamptz '2026-01-01 UTC'"
+                       " + record_offset * interval '1 day'");
+    database().execute(
+        "UPDATE dead_letters SET reason = 'column `amount` (numeric): not a number' "
+        "WHERE record_offset = 5");
+    database().execute(
+        "UPDATE dead_letters SET reason = 'null value in column \"paid_at\" of relation', "
+        "sqlstate = '23502' WHERE record_offset = 6");
+    database().execute("UPDATE dead_letters SET resolved_at = now() WHERE record_offset = 3");
+    const auto causes = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"summary", "--json"});
+        std::vector<std::string> lines;
+        for (const auto& row : dlq(more).json()) {
+            lines.push_back(row["class"].get<std::string>() + " " + row["column"].dump() + " " +
+                            row["count"].dump() + " " +
+                            row["oldest"].get<std::string>().substr(0, 10) + " " +
+                            row["newest"].get<std::string>().substr(0, 10) + " " +
+                            row["reason"].get<std::string>());
+        }
+        return lines;
+    };
+    EXPECT_THAT(
+        causes({}),
+        ElementsAre("sink null 2 2026-01-02 2026-01-03 offset … of …",
+                    "conflict null 1 2026-01-05 2026-01-05 offset … of …",
+                    "unmappable \"amount\" 1 2026-01-06 2026-01-06 column … (numeric): not a number",
+                    "unmappable \"paid_at\" 1 2026-01-07 2026-01-07 null value in column … of "
+                    "relation"));
+    EXPECT_THAT(causes({"--class", "sink", "--state", "all"}),
+                ElementsAre("sink null 3 2026-01-02 2026-01-04 offset … of …"));
+    EXPECT_THAT(causes({"--until", "2026-01-03T00:00:00Z"}),
+                ElementsAre("sink null 1 2026-01-02 2026-01-02 offset … of …"));
+    EXPECT_THAT(causes({"--limit", "1"}), testing::SizeIs(1)) << "the most frequent cause";
+    const Outcome text = dlq({"summary"});
+    EXPECT_EQ(text.exit_code, 0) << text.output;
+    EXPECT_THAT(text.output, HasSubstr("amount"));
+    EXPECT_EQ(dlq({"summary", "--class", "hot_key"}).exit_code, 3);
+}
+
 TEST_F(DeadLetters, OneIsShownWithItsPayloadAndHeaders) {
     letter(1, "k-1", "sink", "customer", R"([{"name": "id", "value": "ay0x"}])");
     const std::string number = database().value("SELECT dead_letter FROM dead_letters");

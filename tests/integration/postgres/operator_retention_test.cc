@@ -129,6 +129,20 @@ TEST_F(RetentionByHand, AStepIsInTheAuditLogIfItDidSomething) {
                                               R"({"expired": 1, "tables_dropped": 1})"));
 }
 
+TEST_F(RetentionByHand, AStepThatTheAuditLogDoesNotTakeIsReportedOnce) {
+    fence(0, 100);
+    sealed("3 days");
+    watermarks("1 minute");
+    database().execute("ALTER TABLE audit_log ADD CHECK (act <> 'retention')");
+    const Configured configured("127.0.0.1:1", "    ledger: {name: orders}\n");
+    const Outcome outcome = run({"retention", "--run-once", "-c", configured.file(), "--json"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
+    ASSERT_EQ(outcome.last_json().size(), 1U) << outcome.output;
+    EXPECT_EQ(outcome.last_json()[0]["expired"], 1);
+    EXPECT_THAT(outcome.last_json()[0]["not_audited"].dump(), HasSubstr("23514"));
+    EXPECT_EQ(database().number("SELECT count(*) FROM generations"), 1) << "it was taken";
+}
+
 // No topic names those of once() and of the inbox, and a service may have no configuration at all.
 TEST_F(RetentionByHand, OneStepIsAlsoOfTheLedgersOfServices) {
     Connection worker(schema_.worker());

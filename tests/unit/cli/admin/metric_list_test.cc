@@ -43,7 +43,7 @@ ProcessStatus complete_process() {
     process.memory_budget = 1;
     DurableTotals& durable = process.durable.emplace();
     durable.topics["orders"];
-    durable.open_letters.emplace()["orders"];
+    durable.open_letters.emplace()["orders"].by_class["sink"] = 1;
     durable.holders["orders"].group = "billing";
     LedgerView& ledger = durable.ledgers.emplace_back();
     ledger.name = "orders";

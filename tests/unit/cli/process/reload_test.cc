@@ -155,8 +155,26 @@ TEST_F(ReloadTest, ContinuesAsItIsIfItCannotBeApplied) {
 }
 
 TEST_F(ReloadTest, AnswersTheAdminPortAndDoesNotKeepItFromEnding) {
-    const ReloadAct act = reload_act(reloads_);
+    const ReloadAct act = reload_act(reloads_, 1h);
     EXPECT_THROW(act([] { return true; }), std::runtime_error);
+}
+
+TEST_F(ReloadTest, TellsTheAdminPortThatItIsUnderWayIfItTakesLongerThanADrainMay) {
+    ended_ = false;  // a worker of before does not end
+    write(file_text(topic("orders") + topic("refunds")));
+    const ReloadAct act = reload_act(reloads_, 0ms);
+    const auto answers = [&act] {
+        int turns = 0;
+        return act([&turns] { return ++turns > 50; })["result"];
+    };
+    EXPECT_EQ(answers(), "under_way") << "nobody has begun it";
+    reloads_.tend();
+    EXPECT_EQ(answers(), "under_way");
+    EXPECT_TRUE(reloads_.state().under_way);
+    ended_ = true;
+    for (int turns = 0; turns < 5; ++turns) reloads_.tend();
+    EXPECT_EQ(reloads_.state().applied, 1) << "it was not given up";
+    EXPECT_EQ(reloads_.state().unchanged, 1) << "the second one asked found nothing more";
 }
 
 }  // namespace

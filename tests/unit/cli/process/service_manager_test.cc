@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <future>
 
 #include "tests/support/notify_socket.h"
 
@@ -114,6 +116,74 @@ TEST_F(ServiceManagerTest, GetsNoSignsOfLifeThatItDoesNotWant) {
     EXPECT_EQ(socket_.receive(soon), "STATUS=ready");
     manager.stopping(1s);
     EXPECT_EQ(socket_.receive(soon), "STOPPING=1\nSTATUS=draining\nEXTEND_TIMEOUT_USEC=1000000");
+}
+
+TEST_F(ServiceManagerTest, ThatReadsNothingHoldsUpNothingAndHearsTheLastStateLater) {
+    ServiceManager manager;
+    manager.ready();
+    socket_.fill();
+    // In a thread of its own, so that a call that waits ends with this test.
+    auto calls = std::async(std::launch::async, [&] {
+        manager.ready();
+        tend(manager);
+        for (int i = 0; i < 3; ++i) {
+            manager.reloading();
+            manager.ready();
+        }
+        tend(manager);
+    });
+    const bool returned = calls.wait_for(soon) == std::future_status::ready;
+    EXPECT_TRUE(returned);
+    EXPECT_EQ(asked_, 0) << "no status is made that it would not take";
+    EXPECT_EQ(socket_.receive(soon), "READY=1");
+    while (socket_.receive(none) == "FILL=1") continue;
+    calls.wait();
+    tend(manager);
+    EXPECT_TRUE(socket_.receive(soon).starts_with("RELOADING=1\nMONOTONIC_USEC="));
+    EXPECT_EQ(socket_.receive(soon), "READY=1");
+    EXPECT_EQ(socket_.receive(soon), "STATUS=ready\nWATCHDOG=1");
+    EXPECT_EQ(socket_.receive(none), "");
+}
+
+TEST_F(ServiceManagerTest, HearsOfTheDrainAsSoonAsItReadsAgainAndOfNoEarlierReload) {
+    ServiceManager manager;
+    socket_.fill();
+    auto calls = std::async(std::launch::async, [&] {
+        manager.reloading();
+        manager.stopping(85s);
+    });
+    EXPECT_EQ(calls.wait_for(soon), std::future_status::ready);
+    EXPECT_TRUE(socket_.receives("STOPPING=1\nSTATUS=draining", soon));
+    EXPECT_EQ(socket_.receive(none), "");
+}
+
+TEST_F(ServiceManagerTest, ThatNeverReadsDoesNotKeepTheProcessFromItsEnd) {
+    socket_.fill();
+    auto calls = std::async(std::launch::async, [] { ServiceManager().stopping(85s); });
+    EXPECT_EQ(calls.wait_for(soon), std::future_status::ready);
+    while (socket_.receive(none) == "FILL=1") continue;
+}
+
+TEST_F(ServiceManagerTest, GetsAStatusAgainThatItDidNotTake) {
+    ServiceManager manager;
+    tend(manager);
+    EXPECT_EQ(socket_.receive(soon), "STATUS=ready\nWATCHDOG=1");
+    process_.draining = true;
+    socket_.fill();
+    tend(manager);
+    while (socket_.receive(none) == "FILL=1") continue;
+    tend(manager);
+    EXPECT_EQ(socket_.receive(soon), "STATUS=not ready: draining\nWATCHDOG=1");
+}
+
+TEST_F(ServiceManagerTest, IsToldOnceItIsThere) {
+    setenv("NOTIFY_SOCKET", (socket_.path() + "-later").c_str(), 1);
+    ServiceManager manager;
+    manager.ready();
+    std::filesystem::rename(socket_.path(), socket_.path() + "-later");
+    tend(manager);
+    EXPECT_EQ(socket_.receive(soon), "READY=1");
+    std::filesystem::rename(socket_.path() + "-later", socket_.path());
 }
 
 TEST_F(ServiceManagerTest, WithoutOneTheProcessIsNotEvenAsked) {

@@ -1,0 +1,166 @@
+#include "cli/dlq/letter_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "dedup/base/text.h"
+#include "dedup/postgres/transaction.h"
+#include "schemas/queries.h"
+#include "sinks/dead_letters/dead_letter_sink.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::int64_t page_letters = 100;
+constexpr std::size_t page_lines = 500;
+constexpr std::size_t page_bytes = 8 << 20;
+
+enum class Kind : std::uint8_t { text, optional_text, natural, bytes, list, optional_list };
+struct Member {
+    const char* name;
+    Kind kind;
+};
+constexpr std::array members{
+    Member{"form", Kind::text},
+    Member{"number", Kind::natural},
+    Member{"group", Kind::text},
+    Member{"topic", Kind::text},
+    Member{"identity", Kind::text},
+    Member{"partition", Kind::natural},
+    Member{"offset", Kind::natural},
+    Member{"timestamp", Kind::optional_text},
+    Member{"record_key", Kind::bytes},
+    Member{"headers", Kind::list},
+    Member{"payload", Kind::bytes},
+    Member{"key", Kind::bytes},
+    Member{"digest", Kind::optional_text},
+    Member{"class", Kind::text},
+    Member{"sqlstate", Kind::text},
+    Member{"reason", Kind::text},
+    Member{"attempts", Kind::natural},
+    Member{"created_at", Kind::text},
+    Member{"resolved_at", Kind::optional_text},
+    Member{"redrive_began_at", Kind::optional_text},
+    Member{"redriven_at", Kind::optional_text},
+    Member{"fingerprint", Kind::optional_text},
+    Member{"first_fingerprint", Kind::optional_text},
+    Member{"first_places", Kind::optional_list},
+};
+constexpr const char* form = "onceward-dead-letter/1";
+
+bool fits(const nlohmann::json& value, Kind kind) {
+    switch (kind) {
+        case Kind::text: return value.is_string();
+        case Kind::optional_text: return value.is_string() || value.is_null();
+        case Kind::natural: return value.is_number_unsigned();
+        case Kind::bytes: {
+            std::string bytes;
+            return value.is_null() ||
+                   (value.is_string() && append_base64(value.get<std::string>(), bytes));
+        }
+        case Kind::list: return value.is_array();
+        case Kind::optional_list: return value.is_array() || value.is_null();
+    }
+    return false;
+}
+
+std::string problem_of_members(const nlohmann::json& letter) {
+    for (const Member& member : members) {
+        if (!letter.contains(member.name)) return std::string("`") + member.name + "` is missing";
+        if (!fits(letter[member.name], member.kind)) {
+            return std::string("`") + member.name + "` is not as `dlq export` writes it";
+        }
+    }
+    for (const auto& [name, value] : letter.items()) {
+        if (std::ranges::none_of(members, [&](const Member& one) { return name == one.name; })) {
+            return "`" + printable(name) + "` is not known here";
+        }
+    }
+    try {
+        static_cast<void>(stored_headers(letter["headers"].dump()));
+    } catch (const std::runtime_error&) {
+        return "`headers` are not as `dlq export` writes them";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string problem_of_line(std::string_view line, const std::string& group,
+                            const std::string& topic) {
+    const nlohmann::json letter = nlohmann::json::parse(line, nullptr, false);
+    if (!letter.is_object()) return "it is not a JSON object";
+    std::string problem = problem_of_members(letter);
+    if (!problem.empty()) return problem;
+    if (letter["form"] != form) return std::string("its form is not `") + form + "`";
+    if (letter["group"] != group) {
+        return "it is of another group; name that one with --group";
+    }
+    if (!topic.empty() && letter["topic"] != topic) return "it is not of topic " + topic;
+    return "";
+}
+
+std::int64_t export_letters(Connection& connection, const DeadLetterFilter& filter,
+                            const std::function<void(const std::string& line)>& write) {
+    DeadLetterFilter page = filter;
+    page.limit = page_letters;
+    std::int64_t count = 0;
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+    while (true) {
+        const QueryResult rows =
+            connection.query(sql::dlq_export, parameters_of(page).integer(last));
+        for (int row = 0; row < rows.rows(); ++row) {
+            // What a terminal would obey is escaped.
+            write(nlohmann::ordered_json::parse(rows.text(row, 1)).dump(-1, ' ', true));
+            last = rows.integer(row, 0);
+        }
+        count += rows.rows();
+        if (rows.rows() < page_letters) return count;
+    }
+}
+
+ImportedLetters import_letters(Connection& connection, std::istream& lines,
+                               const std::string& group, const std::string& topic, bool really) {
+    ImportedLetters result;
+    OwnedTransaction transaction(connection);
+    std::vector<std::string> page;
+    std::size_t bytes = 0;
+    const auto send = [&] {
+        const std::vector<std::optional<std::string_view>> views(page.begin(), page.end());
+        const QueryResult done = transaction.query(sql::dlq_import, Parameters{}.texts(views));
+        result.added += done.integer(0, 0);
+        result.discarded += done.integer(0, 1);
+        page.clear();
+        bytes = 0;
+    };
+    std::int64_t number = 0;
+    for (std::string line; std::getline(lines, line);) {
+        ++number;
+        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+        const std::string problem = problem_of_line(line, group, topic);
+        if (!problem.empty()) {
+            throw std::runtime_error("line " + std::to_string(number) + ": " + problem);
+        }
+        ++result.read;
+        bytes += line.size();
+        page.push_back(std::move(line));
+        if (page.size() >= page_lines || bytes >= page_bytes) send();
+    }
+    if (lines.bad()) throw std::runtime_error("the lines cannot be read");
+    if (!page.empty()) send();
+    result.present = result.read - result.added - result.discarded;
+    if (!really) return result;
+    const nlohmann::json counts{{"read", result.read},
+                                {"added", result.added},
+                                {"present", result.present},
+                                {"discarded", result.discarded}};
+    transaction.query(sql::audit_write, {"dlq import", topic.empty() ? group : group + "/" + topic,
+                                         "done", counts.dump()});
+    transaction.commit();
+    return result;
+}
+
+}  // namespace onceward

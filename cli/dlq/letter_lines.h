@@ -1,0 +1,35 @@
+#pragma once
+// Dead letters as lines of JSON, to be kept or carried elsewhere, and taken in again. A line has all
+// that the table has of a letter; bytes are base64. Used by one thread; failures of the database are
+// PostgresErrors.
+
+#include <functional>
+#include <istream>
+#include <string>
+#include <string_view>
+
+#include "cli/dlq/dead_letters.h"
+
+namespace onceward {
+
+// Why a line is not a letter of that group, and of that topic unless it is ''; '' if it is one.
+// What it does not know is a reason too, since it would be lost. Pure.
+std::string problem_of_line(std::string_view line, const std::string& group,
+                            const std::string& topic);
+
+// Each letter that the filter picks, whatever its limit, by number. Returns how many there were.
+std::int64_t export_letters(Connection& connection, const DeadLetterFilter& filter,
+                            const std::function<void(const std::string& line)>& write);
+
+struct ImportedLetters {
+    std::int64_t read = 0;
+    std::int64_t added = 0;
+    std::int64_t present = 0;    // by group, topic, identity, partition and offset; unchanged
+    std::int64_t discarded = 0;  // here, by an operator: they stay so
+};
+// All of them in one transaction, with its row in the audit log, or none: `really` says whether it
+// is committed. Throws std::runtime_error with the line's number for one that is no letter.
+ImportedLetters import_letters(Connection& connection, std::istream& lines,
+                               const std::string& group, const std::string& topic, bool really);
+
+}  // namespace onceward
