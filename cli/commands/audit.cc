@@ -26,7 +26,7 @@ struct AuditOptions : OperatorOptions {
     std::string who;
     std::string what;
     std::int64_t limit = 100;
-    // Of a topic against a table:
+    // The next four compare a topic with a table.
     std::string table;
     std::string column;
     std::string from = "earliest";

@@ -8,11 +8,12 @@
 
 namespace onceward {
 
-// The text between single quotes, as YAML has it.
+// The text between single quotes, as YAML has it. A line's end or another control character
+// becomes a blank: within quotes it would begin a line of the file.
 inline std::string in_quotes(const std::string& text) {
     std::string quoted = "'";
     for (const char letter : text) {
-        quoted += letter;
+        quoted += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
         if (letter == '\'') quoted += letter;
     }
     return quoted + "'";

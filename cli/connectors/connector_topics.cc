@@ -48,7 +48,7 @@ std::vector<std::string> topic_names(ConnectorOptions& options, ConnectorPlan& p
     return {unknown_topic};
 }
 
-// Of `prefix.schema.table`, as Debezium's sources name topics.
+// Debezium's sources name topics `prefix.schema.table`.
 void replace_source_parts(std::string& name, const std::string& topic) {
     std::string dotted = topic;
     std::ranges::replace(dotted, '.', ',');

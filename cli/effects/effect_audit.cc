@@ -12,7 +12,7 @@ namespace onceward {
 namespace {
 
 constexpr std::size_t page_messages = 5000;
-constexpr std::size_t page_bytes = std::size_t{16} << 20;
+constexpr std::size_t audit_page_bytes = std::size_t{16} << 20;
 constexpr std::chrono::seconds read_limit{60};
 
 // Only keys are wanted.
@@ -42,7 +42,7 @@ void count(const EffectAudit& audit, EffectCounts& counts) {
         if (stretch.begin >= stretch.end) continue;
         reader.open(stretch);
         for (Offset position = stretch.begin; position < stretch.end;) {
-            RecordPage page = reader.page(page_messages, page_bytes, read_limit);
+            RecordPage page = reader.page(page_messages, audit_page_bytes, read_limit);
             Chunk chunk;
             for (Record& record : page.records) builder.take(std::move(record), chunk);
             for (const Message& message : chunk.messages) {

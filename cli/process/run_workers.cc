@@ -78,13 +78,13 @@ struct Server {
 };
 using Servers = std::vector<std::unique_ptr<Server>>;
 
-// Of every worker; null: nobody. They outlive the workers.
+// Every worker has these; null: nobody. They outlive the workers.
 struct Watchers {
     StepObserver* observer;
     Tracer* tracer;
 };
 
-// Of this part of a configuration, which is the server's or will be. It does not start.
+// The worker of this part of a configuration, which is the server's or will be. It does not start.
 std::unique_ptr<SlotWorker> make_worker(Server& server, const Configuration& part,
                                         std::size_t number, const Watchers& watchers) {
     WorkerOptions options =

@@ -13,7 +13,7 @@ using testing::Not;
 constexpr const char* confluent = "io.confluent.connect.jdbc.JdbcSinkConnector";
 constexpr const char* debezium = "io.debezium.connector.jdbc.JdbcSinkConnector";
 
-// A sink with these options beside what each has.
+// Each has a class, an address and a topic.
 ConnectorPlan plan_of(const nlohmann::json& options, const char* connector_class = confluent) {
     nlohmann::json all = {{"connector.class", connector_class},
                           {"connection.url", "jdbc:postgresql://db/shop"},
