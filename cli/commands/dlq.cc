@@ -1,11 +1,13 @@
 // `onceward dlq`: dead letters, by hand: seen, sent to their topic again, or discarded.
 
-#include <algorithm>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/dlq_options.h"
 #include "cli/dlq/redrive.h"
+#include "cli/operate/correction.h"
 #include "cli/operate/redrive_rules.h"
 #include "cli/operator/operator_options.h"
 #include "cli/operator/time_option.h"
@@ -130,8 +132,35 @@ void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
                                  " have the record key of one that stays, so they stay too");
 }
 
+// What --payload names, for the one letter. nullopt without it.
+std::optional<Correction> correction_of(const DlqOptions& options, const std::string& group,
+                                        const TopicConfiguration& topic, const RedriveRules& rules,
+                                        Connection& connection) {
+    if (options.file.empty()) return std::nullopt;
+    const std::vector<std::int64_t>& numbers = options.filter.numbers;
+    if (numbers.size() != 1) throw UsageError("--payload is of one letter: name it with --number");
+    if (options.reason.empty()) throw UsageError("--payload needs a --reason, for the audit log");
+    if (rules.keys_are_places) {
+        throw UsageError("a key of topic " + topic.name +
+                         " may be made of the message's place, so that a correction would have "
+                         "another one");
+    }
+    std::ifstream file(options.file, std::ios::binary);
+    std::ostringstream payload;
+    if (!(payload << file.rdbuf())) {
+        throw std::runtime_error("the payload " + options.file + " cannot be read, or is empty");
+    }
+    const std::vector<DeadLetterRecord> records = read_records(connection, numbers);
+    if (records.empty()) return std::nullopt;  // no letter matches
+    const std::string problem =
+        problem_of_correction(group, topic, records.front(), payload.str());
+    if (!problem.empty()) throw std::runtime_error(problem);
+    return Correction{numbers.front(), payload.str()};
+}
+
 int run_redrive(const DlqOptions& options, Connection& connection, const RedrivePlan& plan,
-                const OperatorSetup& setup, bool by_key) {
+                const OperatorSetup& setup, bool by_key,
+                const std::optional<Correction>& correction) {
     const StopRequest stop;
     const auto all = static_cast<std::int64_t>(plan.letters.size());
     Progress progress("dlq redrive", "dead letters");
@@ -142,6 +171,7 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
                  .group = group_of(setup, options.group),
                  .rate = options.rate,
                  .by_key = by_key,
+                 .correction = correction,
                  .stopped = stop_requested,
                  .progress = [&](std::int64_t delivered) { progress.of(delivered, all); }});
     hide_progress();
@@ -176,6 +206,8 @@ int redrive_letters(const DlqOptions& options) {
         throw std::runtime_error("another redrive of topic " + options.topic + " is under way");
     }
     const RedriveRules rules = rules_for(options.rules, topic);
+    const std::optional<Correction> correction =
+        correction_of(options, filter.group, topic, rules, connection);
     const RedrivePlan plan =
         plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules);
     tell_what_stays(options, plan);
@@ -187,7 +219,9 @@ int redrive_letters(const DlqOptions& options) {
         std::cout << "order: by_key: messages in the log under these record keys that are not read "
                      "yet come before the copies\n";
     }
-    if (options.really()) return run_redrive(options, connection, plan, setup, rules.by_key);
+    if (options.really()) {
+        return run_redrive(options, connection, plan, setup, rules.by_key, correction);
+    }
     nlohmann::json letters = nlohmann::json::array();
     for (const Letter& letter : plan.letters) letters.push_back(to_json(letter));
     print_answer(options.json,
@@ -219,6 +253,27 @@ int discard(const DlqOptions& options) {
                      : "would discard {picked}, with their payloads\nnothing was changed; do it "
                        "with --yes\n");
     return numbers.empty() ? exit_not_found : exit_ok;
+}
+
+void add_redrive_options(CLI::App& command, DlqOptions& options) {
+    command.add_option("--rate", options.rate, "Records a second at most")
+        ->check(number_above(0))
+        ->type_name("NUMBER");
+    command
+        .add_option("--max-tries", options.rules.tries_max,
+                    "Leave a message that was sent again this often already")
+        ->capture_default_str()
+        ->check(whole_number(1))
+        ->type_name("N");
+    command.add_flag("--may-repeat", options.rules.may_repeat,
+                     "Also letters that dedup cannot check: keyed by their offset, or older than "
+                     "the ledger's claims");
+    command
+        .add_option("--payload", options.file,
+                    "Send this file's bytes in place of the payload of the one letter of --number, "
+                    "under the same key; needs --reason")
+        ->type_name("FILE");
+    offer_reason(command, options.reason, "the audit log");
 }
 
 }  // namespace
@@ -269,19 +324,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
              {"dlq redrive --topic orders --class sink --yes --rate 100",
               "send those, 100 a second"}});
     add_filters(*again, *redrive_options, true);
-    again->add_option("--rate", redrive_options->rate, "Records a second at most")
-        ->check(number_above(0))
-        ->type_name("NUMBER");
-    again
-        ->add_option("--max-tries", redrive_options->rules.tries_max,
-                     "Leave a message that was sent again this often already")
-        ->capture_default_str()
-        ->check(whole_number(1))
-        ->type_name("N");
-    again->add_flag("--may-repeat", redrive_options->rules.may_repeat,
-                    "Also letters that dedup cannot check: keyed by their offset, or older than "
-                    "the ledger's claims");
-    offer_reason(*again, redrive_options->reason, "the audit log");
+    add_redrive_options(*again, *redrive_options);
     const auto [gone, discard_options] =
         add("discard",
             "Delete dead letters, with the reason written down; a dry run without --yes", discard,

@@ -12,7 +12,7 @@ struct DlqOptions : OperatorOptions {
     std::string since;
     std::string until;
     std::int64_t number = 0;
-    std::string file;
+    std::string file;  // of lines, or a payload
     std::optional<double> rate;
     bool dry_run = false;
 

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "dedup/message/digest.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -60,6 +61,7 @@ class Redrive {
 
     RedriveReport run(const std::vector<Letter>& letters) {
         const std::string target = options_.group + "/" + options_.topic;
+        note_correction(target);
         connection_.query(sql::dlq_redrive_begin, {numbers_of(letters), target});
         Page page;
         const auto send_page = [&] { send(std::exchange(page, {})); };
@@ -85,6 +87,16 @@ class Redrive {
   private:
     bool behind_a_failed_one(const Letter& letter) const {
         return options_.by_key && letter.record_key && held_.contains(*letter.record_key);
+    }
+
+    // Before it is sent: a process that dies then has said what may be in the log.
+    void note_correction(const std::string& target) {
+        if (!options_.correction) return;
+        const std::string& payload = options_.correction->payload;
+        const nlohmann::json details{{"number", options_.correction->number},
+                                     {"payload_bytes", payload.size()},
+                                     {"payload_digest", uuid_text(digest_of_bytes(payload))}};
+        connection_.query(sql::audit_write, {"dlq correct", target, "began", details.dump()});
     }
 
     // What is in no log for certain, and was in none before.
@@ -143,11 +155,16 @@ class Redrive {
 
     void send(const DeadLetterRecord& record) {
         const std::string count = std::to_string(redrives_of(record.headers) + 1);
+        const std::string number = std::to_string(record.number);
+        const bool corrected = options_.correction && options_.correction->number == record.number;
         std::vector<Header> headers;
         for (const StoredHeader& header : record.headers) {
-            if (header.name != redriven_header) headers.push_back({header.name, header.value});
+            if (header.name == redriven_header) continue;
+            if (corrected && header.name == corrects_header) continue;
+            headers.push_back({header.name, header.value});
         }
         headers.push_back({redriven_header, count});
+        if (corrected) headers.push_back({corrects_header, number});
         OutgoingRecord outgoing;
         outgoing.topic = options_.topic;
         // Where its claims are, with `reach: partition`. Its time is not kept: Kafka's retention
@@ -155,6 +172,7 @@ class Redrive {
         if (record.partition.raw() < partitions_) outgoing.partition = record.partition;
         outgoing.key = record.key;
         outgoing.payload = record.payload;
+        if (corrected) outgoing.payload = options_.correction->payload;
         outgoing.headers = headers;
         outgoing.tag = static_cast<std::uint64_t>(record.number);
         try {

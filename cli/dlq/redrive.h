@@ -42,12 +42,24 @@ std::vector<Letter> select_for_redrive(Connection& connection, const DeadLetterF
 // False: another redrive of this topic is under way. Held until the session ends.
 bool lock_redrives(Connection& connection, const std::string& group, const std::string& topic);
 
+// Sent with the number of the letter whose payload was corrected, so that what becomes of the copy
+// can be followed back to it.
+inline constexpr const char* corrects_header = "onceward-corrects";
+
+// A payload in place of a letter's own. The letter keeps its own. REQUIRES: the same idempotency
+// key, so that at most one of the two takes effect.
+struct Correction {
+    std::int64_t number = 0;
+    std::string payload;
+};
+
 struct RedriveOptions {
     ProducerOptions producer;
     std::string topic;
     std::string group = {};      // for the audit log
     std::optional<double> rate;  // records/s at most
     bool by_key = false;         // as in the rules: none goes before one of its record key
+    std::optional<Correction> correction = {};
     // Whether the user wants it to end.
     std::function<bool()> stopped = [] { return false; };
     // Called now and then with the number that Kafka has.
