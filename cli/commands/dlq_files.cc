@@ -16,14 +16,14 @@ int export_all(const DlqOptions& options) {
     const int code = on_each(
         operator_setups(options, "dlq export", options.topic), [&](const OperatorSetup& setup) {
             Connection connection = reading_session(setup);
-            count += export_letters(
-                connection, filter_of(options, setup, {"open", "redriving"}),
-                [](const std::string& line) {
-                    // A disk that is full must not pass for the end.
-                    if (!(std::cout << line << '\n')) {
-                        throw std::runtime_error("standard output takes no more");
-                    }
-                });
+            count +=
+                export_letters(connection, filter_of(options, setup, {"open", "redriving"}),
+                               [](const std::string& line) {
+                                   // A disk that is full must not pass for the end.
+                                   if (!(std::cout << line << '\n')) {
+                                       throw std::runtime_error("standard output takes no more");
+                                   }
+                               });
             if (!std::cout.flush()) throw std::runtime_error("standard output takes no more");
             return exit_ok;
         });
@@ -66,10 +66,11 @@ void add_dlq_files(CLI::App& dlq, Commands& commands) {
     add_group_option(*exporting, *out);
     add_json_flag(*exporting, *out);
     add_filters(*exporting, *out, false, "");
-    end_help(*exporting,
-             {.examples = {{"dlq export --topic orders > orders.ndjson", "the open ones, whole"},
-                           {"dlq export --state all > all.ndjson", "those that were dealt with too"}},
-              .exit_codes = {{exit_ok, "written"}, {exit_not_found, "no dead letter matches"}}});
+    end_help(
+        *exporting,
+        {.examples = {{"dlq export --topic orders > orders.ndjson", "the open ones, whole"},
+                      {"dlq export --state all > all.ndjson", "those that were dealt with too"}},
+         .exit_codes = {{exit_ok, "written"}, {exit_not_found, "no dead letter matches"}}});
     auto in = std::make_shared<DlqOptions>();
     CLI::App* importing = add_operator_command(
         dlq, commands, "import",
@@ -83,11 +84,10 @@ void add_dlq_files(CLI::App& dlq, Commands& commands) {
     add_yes_flag(*importing, *in);
     importing->add_flag("--dry-run", in->dry_run, "Only show what would happen, also with --yes");
     offer_reason(*importing, in->reason, "the audit log");
-    end_help(*importing,
-             {.examples = {{"dlq import orders.ndjson", "what would be new here"},
-                           {"dlq import orders.ndjson --yes", "take them in"}},
-              .exit_codes = {{exit_ok, "taken in, or there already; or a dry run"},
-                             {exit_not_found, "the file has no letter"}}});
+    end_help(*importing, {.examples = {{"dlq import orders.ndjson", "what would be new here"},
+                                       {"dlq import orders.ndjson --yes", "take them in"}},
+                          .exit_codes = {{exit_ok, "taken in, or there already; or a dry run"},
+                                         {exit_not_found, "the file has no letter"}}});
 }
 
 }  // namespace onceward

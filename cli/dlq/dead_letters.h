@@ -100,9 +100,9 @@ struct DeadLetterRecord {
     std::vector<StoredHeader> headers;
     // For a conflict also the fingerprint of the message that has the key, and the table's JSON of
     // the places where that message may be.
-    std::optional<std::string> fingerprint;
-    std::optional<std::string> first_fingerprint;
-    std::optional<std::string> first_places;
+    std::optional<std::string> fingerprint{};
+    std::optional<std::string> first_fingerprint{};
+    std::optional<std::string> first_places{};
 };
 
 // Those of them that are still there, in the order of `numbers`.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t page_letters = 100;
 constexpr std::size_t page_lines = 500;
-constexpr std::size_t page_bytes = 8 << 20;
+constexpr std::size_t line_page_bytes = 8 << 20;
 
 enum class Kind : std::uint8_t { text, optional_text, natural, bytes, list, optional_list };
 struct Member {
@@ -147,7 +147,7 @@ ImportedLetters import_letters(Connection& connection, std::istream& lines,
         ++result.read;
         bytes += line.size();
         page.push_back(std::move(line));
-        if (page.size() >= page_lines || bytes >= page_bytes) send();
+        if (page.size() >= page_lines || bytes >= line_page_bytes) send();
     }
     if (lines.bad()) throw std::runtime_error("the lines cannot be read");
     if (!page.empty()) send();

@@ -4,6 +4,7 @@
 
 #include "cli/effects/effect_counts.h"
 #include "cli/terminal/command.h"
+#include "consumer/intake/keys_alone.h"
 #include "consumer/intake/message_builder.h"
 #include "schemas/queries.h"
 #include "sinks/columns/catalog.h"
@@ -14,12 +15,6 @@ namespace {
 constexpr std::size_t page_messages = 5000;
 constexpr std::size_t audit_page_bytes = std::size_t{16} << 20;
 constexpr std::chrono::seconds read_limit{60};
-
-// Only keys are wanted.
-class NoSink final : public Sink {
-  public:
-    void write(Transaction&, const BatchContext&, std::span<const Message* const>) override {}
-};
 
 CatalogTable table_of(Connection& connection, const EffectAudit& audit) {
     std::optional<CatalogTable> table = read_table(connection, audit.table);
@@ -32,7 +27,7 @@ CatalogTable table_of(Connection& connection, const EffectAudit& audit) {
 }
 
 void count(const EffectAudit& audit, EffectCounts& counts) {
-    NoSink sink;
+    KeysAlone sink;
     MessageBuilder builder(
         {audit.configuration.group, audit.topic.name, audit.topic.format, audit.topic.key}, sink);
     builder.set_topic_id(audit.topic_id);

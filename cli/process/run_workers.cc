@@ -87,8 +87,7 @@ struct Watchers {
 // The worker of this part of a configuration, which is the server's or will be. It does not start.
 std::unique_ptr<SlotWorker> make_worker(Server& server, const Configuration& part,
                                         std::size_t number, const Watchers& watchers) {
-    WorkerOptions options =
-        make_worker_options(part, static_cast<int>(number), watchers.tracer);
+    WorkerOptions options = make_worker_options(part, static_cast<int>(number), watchers.tracer);
     options.log_windows = server.upkeep.log_windows();
     options.observer = watchers.observer;
     options.guard = &server.upkeep.guard();
@@ -215,6 +214,35 @@ void run_until_stopped(WorkerSlots& slots, AdminPort& admin, ServiceManager& man
     }
 }
 
+Servers make_servers(const Configuration& whole, const std::vector<Configuration>& parts,
+                     const Watchers& watchers) {
+    Servers servers;
+    for (const Configuration& part : parts) {
+        servers.push_back(
+            std::make_unique<Server>(whole, part, watchers.observer, watchers.tracer));
+    }
+    return servers;
+}
+
+// By the worker's number. A worker is on one server alone: if that cannot be reached, the topics of
+// the others continue. Routes may be alone on their server.
+std::vector<Server*> hosts_of_workers(const Servers& servers) {
+    std::vector<Server*> hosts;
+    for (const auto& server : servers) {
+        const Configuration& part = server->configuration;
+        if (!part.topics.empty()) hosts.insert(hosts.end(), part.workers, server.get());
+    }
+    return hosts;
+}
+
+// Null if no route is on the default server.
+ServerUpkeep* upkeep_of_routes(const Servers& servers) {
+    for (const auto& server : servers) {
+        if (server->configuration.database == default_database) return &server->upkeep;
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 int run_workers(const Configuration& configuration, StepObserver* observer) {
@@ -226,25 +254,13 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     // Before what records spans, so that it sends the last of them.
     const std::unique_ptr<TraceExporter> traces = make_trace_exporter(configuration);
     Tracer* const tracer = tracer_of(traces);
-    Servers servers;
-    ServerUpkeep* of_routes = nullptr;
-    std::vector<ConnectionOptions> connections;
-    // A worker is on one server alone: if that cannot be reached, the topics of the others
-    // continue.
-    std::vector<Server*> hosts;  // by the worker's number
-    std::vector<std::string> of_workers;
-    for (const Configuration& part : parts) {
-        Server& server =
-            *servers.emplace_back(std::make_unique<Server>(configuration, part, observer, tracer));
-        connections.push_back(part.postgres);
-        if (part.database == default_database) of_routes = &server.upkeep;
-        // Routes may be alone on their server.
-        for (int i = 0; i < part.workers && !part.topics.empty(); ++i) {
-            hosts.push_back(&server);
-            of_workers.push_back(part.database);
-        }
-    }
     const Watchers watchers{observer, tracer};
+    const Servers servers = make_servers(configuration, parts, watchers);
+    const std::vector<Server*> hosts = hosts_of_workers(servers);
+    std::vector<ConnectionOptions> connections;
+    for (const Configuration& part : parts) connections.push_back(part.postgres);
+    std::vector<std::string> of_workers;
+    for (const Server* host : hosts) of_workers.push_back(host->configuration.database);
     WorkerSlots slots(configuration.group, of_workers, [&](std::size_t number) {
         return make_worker(*hosts[number], hosts[number]->configuration, number, watchers);
     });
@@ -256,14 +272,15 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
                                   {"memory_budget", memory.budget().value_or(0)}});
     std::optional<GatewayRun> gateway;
     if (!configuration.http.routes.empty()) {
-        gateway.emplace(configuration, observer, of_routes, tracer);
+        gateway.emplace(configuration, observer, upkeep_of_routes(servers), tracer);
     }
     std::atomic<bool> draining = false;  // routes drain before workers do
     ServiceManager manager;
-    Reloads reloads(current, {.apply = [&](auto& plan) { apply(plan, servers, hosts, slots, watchers); },
-                              .applied = [&] { return !slots.renewing(); },
-                              .begins = [&] { manager.reloading(); },
-                              .ends = [&] { manager.ready(); }});
+    Reloads reloads(current,
+                    {.apply = [&](auto& plan) { apply(plan, servers, hosts, slots, watchers); },
+                     .applied = [&] { return !slots.renewing(); },
+                     .begins = [&] { manager.reloading(); },
+                     .ends = [&] { manager.ready(); }});
     const auto complete = [&](ProcessStatus& status) {
         status.reload = reloads.state();
         status.draining = status.draining || draining;
@@ -272,10 +289,9 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         if (traces) status.traces = traces->tracer().counts();
         status.memory_budget = memory.budget();
     };
-    AdminPort admin(configuration.admin, slots, connections, totals_every, complete,
-                    configuration.admin_access,
-                    admin_acts(current, reload_act(reloads, longest_drain(configuration))),
-                    &current);
+    AdminPort admin(
+        configuration.admin, slots, connections, totals_every, complete, configuration.admin_access,
+        admin_acts(current, reload_act(reloads, longest_drain(configuration))), &current);
     manager.ready();
 
     run_until_stopped(slots, admin, manager, memory, reloads, complete);

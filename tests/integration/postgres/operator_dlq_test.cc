@@ -128,9 +128,10 @@ TEST_F(DeadLetters, AreCountedByClassColumnAndReasonWithTheOldestAndTheNewest) {
     letter(4, "k-4", "conflict");
     letter(5, "k-5", "unmappable");
     letter(6, "k-6", "unmappable");
-    database().execute("UPDATE dead_letters SET reason = 'offset ' || record_offset || ' of '"
-                       " || quote_literal(record_offset), created_at = timestamptz '2026-01-01 UTC'"
-                       " + record_offset * interval '1 day'");
+    database().execute(
+        "UPDATE dead_letters SET reason = 'offset ' || record_offset || ' of '"
+        " || quote_literal(record_offset), created_at = timestamptz '2026-01-01 UTC'"
+        " + record_offset * interval '1 day'");
     database().execute(
         "UPDATE dead_letters SET reason = 'column `amount` (numeric): not a number' "
         "WHERE record_offset = 5");
@@ -152,11 +153,12 @@ TEST_F(DeadLetters, AreCountedByClassColumnAndReasonWithTheOldestAndTheNewest) {
     };
     EXPECT_THAT(
         causes({}),
-        ElementsAre("sink null 2 2026-01-02 2026-01-03 offset … of …",
-                    "conflict null 1 2026-01-05 2026-01-05 offset … of …",
-                    "unmappable \"amount\" 1 2026-01-06 2026-01-06 column … (numeric): not a number",
-                    "unmappable \"paid_at\" 1 2026-01-07 2026-01-07 null value in column … of "
-                    "relation"));
+        ElementsAre(
+            "sink null 2 2026-01-02 2026-01-03 offset … of …",
+            "conflict null 1 2026-01-05 2026-01-05 offset … of …",
+            "unmappable \"amount\" 1 2026-01-06 2026-01-06 column … (numeric): not a number",
+            "unmappable \"paid_at\" 1 2026-01-07 2026-01-07 null value in column … of "
+            "relation"));
     EXPECT_THAT(causes({"--class", "sink", "--state", "all"}),
                 ElementsAre("sink null 3 2026-01-02 2026-01-04 offset … of …"));
     EXPECT_THAT(causes({"--until", "2026-01-03T00:00:00Z"}),

@@ -41,7 +41,8 @@ std::string refusal(const std::string& text) {
 
 TEST(ConnectorConversion, TakesOverTheConnectorsConsumerGroup) {
     const std::string text = configuration_text(convert_connector(read_connector(
-        R"({"name": "sink", "config": {"connector.class": "x.JdbcSinkConnector", "topics": "t"}})")));
+        R"({"name": "sink",
+            "config": {"connector.class": "a.JdbcSinkConnector", "topics": "t"}})")));
     EXPECT_THAT(text, HasSubstr("\ngroup: connect-sink\n"));
     EXPECT_THAT(text, HasSubstr("start: committed"));
 }

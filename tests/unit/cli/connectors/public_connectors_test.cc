@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/configuration/load.h"
@@ -19,15 +18,15 @@ struct Published {
     std::string text;
 };
 
+// Each line of seen.txt is `FILE: where it was seen`.
 std::vector<Published> published() {
-    const auto file = std::filesystem::path(ONCEWARD_SOURCE_FOLDER) /
-                      "tests/unit/cli/connectors/public_connectors.json";
+    const auto folder = std::filesystem::path(ONCEWARD_SOURCE_FOLDER) / "tests/unit/cli/connectors";
     std::vector<Published> all;
-    for (const auto& one : nlohmann::json::parse(Folder::read(file))) {
-        const auto& connector = one.at("connector");
-        const auto text = connector.find("text");
-        all.push_back({one.at("seen"),
-                       text == connector.end() ? connector.dump() : text->get<std::string>()});
+    std::istringstream lines(Folder::read(folder / "seen.txt"));
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t colon = line.find(": ");
+        all.push_back(
+            {line.substr(colon + 2), Folder::read(folder / "public" / line.substr(0, colon))});
     }
     return all;
 }

@@ -41,7 +41,8 @@ TEST(Correction, HasTheKeyThatThePayloadHad) {
 
 TEST(Correction, HasTheSameTenantToo) {
     const std::string key = "sources: [{field: /id}], tenant: /shop";
-    EXPECT_EQ(problem(key, R"({"id": "a", "shop": "1"})", R"({"id": "a", "shop": "1", "b": 2})"), "");
+    EXPECT_EQ(problem(key, R"({"id": "a", "shop": "1"})", R"({"id": "a", "shop": "1", "b": 2})"),
+              "");
     EXPECT_THAT(problem(key, R"({"id": "a", "shop": "1"})", R"({"id": "a", "shop": "2"})"),
                 HasSubstr("another key"));
 }

@@ -37,7 +37,8 @@ TEST(LetterLines, AreTakenAsTheExportWritesThem) {
 }
 
 TEST(LetterLines, OfWhichAMemberIsMissingOrUnknownAreRefused) {
-    for (const auto& [name, value] : line().items()) {
+    const nlohmann::json whole = line();
+    for (const auto& [name, value] : whole.items()) {
         nlohmann::json letter = line();
         letter.erase(name);
         EXPECT_EQ(problem(letter), "`" + name + "` is missing");
