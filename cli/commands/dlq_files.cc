@@ -68,7 +68,7 @@ void add_dlq_files(CLI::App& dlq, Commands& commands) {
     add_filters(*exporting, *out, false, "");
     end_help(*exporting,
              {.examples = {{"dlq export --topic orders > orders.ndjson", "the open ones, whole"},
-                           {"dlq export --state all > all.ndjson", "those that were dealt with too"}},
+                           {"dlq export --state all > all.ndjson", "all of them"}},
               .exit_codes = {{exit_ok, "written"}, {exit_not_found, "no dead letter matches"}}});
     auto in = std::make_shared<DlqOptions>();
     CLI::App* importing = add_operator_command(

@@ -1,7 +1,7 @@
 #pragma once
-// Dead letters as lines of JSON, to be kept or carried elsewhere, and taken in again. A line has all
-// that the table has of a letter; bytes are base64. Used by one thread; failures of the database are
-// PostgresErrors.
+// Dead letters as lines of JSON, to be kept or carried elsewhere, and taken in again. A line has
+// all that the table has of a letter; bytes are base64. Used by one thread; failures of the
+// database are PostgresErrors.
 
 #include <functional>
 #include <istream>

@@ -78,6 +78,25 @@ struct Server {
 };
 using Servers = std::vector<std::unique_ptr<Server>>;
 
+// By the worker's number. A worker is on one server alone: if that cannot be reached, the topics of
+// the others continue.
+std::vector<Server*> hosts_of_workers(const Servers& servers) {
+    std::vector<Server*> hosts;
+    for (const auto& server : servers) {
+        const Configuration& part = server->configuration;
+        // Routes may be alone on their server.
+        if (part.topics.empty()) continue;
+        hosts.insert(hosts.end(), static_cast<std::size_t>(part.workers), server.get());
+    }
+    return hosts;
+}
+
+std::vector<std::string> databases_of(const std::vector<Server*>& hosts) {
+    std::vector<std::string> names;
+    for (const Server* host : hosts) names.push_back(host->configuration.database);
+    return names;
+}
+
 // Of every worker; null: nobody. They outlive the workers.
 struct Watchers {
     StepObserver* observer;
@@ -229,21 +248,14 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     Servers servers;
     ServerUpkeep* of_routes = nullptr;
     std::vector<ConnectionOptions> connections;
-    // A worker is on one server alone: if that cannot be reached, the topics of the others
-    // continue.
-    std::vector<Server*> hosts;  // by the worker's number
-    std::vector<std::string> of_workers;
     for (const Configuration& part : parts) {
         Server& server =
             *servers.emplace_back(std::make_unique<Server>(configuration, part, observer, tracer));
         connections.push_back(part.postgres);
         if (part.database == default_database) of_routes = &server.upkeep;
-        // Routes may be alone on their server.
-        for (int i = 0; i < part.workers && !part.topics.empty(); ++i) {
-            hosts.push_back(&server);
-            of_workers.push_back(part.database);
-        }
     }
+    const std::vector<Server*> hosts = hosts_of_workers(servers);
+    const std::vector<std::string> of_workers = databases_of(hosts);
     const Watchers watchers{observer, tracer};
     WorkerSlots slots(configuration.group, of_workers, [&](std::size_t number) {
         return make_worker(*hosts[number], hosts[number]->configuration, number, watchers);
@@ -260,7 +272,10 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     }
     std::atomic<bool> draining = false;  // routes drain before workers do
     ServiceManager manager;
-    Reloads reloads(current, {.apply = [&](auto& plan) { apply(plan, servers, hosts, slots, watchers); },
+    const auto apply_plan = [&](const ReloadPlan& plan) {
+        apply(plan, servers, hosts, slots, watchers);
+    };
+    Reloads reloads(current, {.apply = apply_plan,
                               .applied = [&] { return !slots.renewing(); },
                               .begins = [&] { manager.reloading(); },
                               .ends = [&] { manager.ready(); }});

@@ -20,7 +20,7 @@ constexpr std::chrono::microseconds status_every = 1s;
 constexpr std::size_t longest_status = 512;
 
 constexpr const char* ready_line = "READY=1";
-constexpr std::chrono::milliseconds look_every = 100ms;  // whether this object ends
+constexpr std::chrono::milliseconds sender_looks_every = 100ms;  // whether this object ends
 
 std::string microseconds(std::chrono::microseconds duration) {
     return std::to_string(duration.count());
@@ -105,7 +105,7 @@ void ServiceManager::stopping(std::chrono::milliseconds longest) {
     // The drain has the caller's thread now, and the manager would kill the process in its midst.
     try {
         sender_ = std::jthread([this](const std::stop_token& stop) {
-            while (!stop.stop_requested() && !send_kept()) socket_->wait(look_every);
+            while (!stop.stop_requested() && !send_kept()) socket_->wait(sender_looks_every);
         });
     } catch (const std::system_error& error) {
         log_warning("onceward.manager_not_told", {{"error", error.what()}});

@@ -33,8 +33,8 @@ class WorkerSlots {
     void tend(Clock::time_point now = Clock::now());
     // These end as for a shutdown, each on its own, and tend() starts a new one in place of each:
     // which takes its fences again and knows nothing of what the old one knew. `make` makes the new
-    // ones before anything ends: if one cannot be made, it throws and nothing has changed. REQUIRES:
-    // not renewing().
+    // ones before anything ends: if one cannot be made, it throws and nothing has changed.
+    // REQUIRES: not renewing().
     void renew(const std::vector<std::size_t>& numbers, const Make& make);
     // Until all the new ones have started.
     bool renewing() const;

@@ -20,13 +20,11 @@ std::string problem(const std::string& key, const std::string& letter, const std
         "topics:\n  - name: orders\n    key: {" +
         key + "}\n    sink: {table: orders, columns: {id: /id}}\n";
     const Configuration configuration = load_configuration_text(text, "test.yaml").configuration;
-    return problem_of_correction("shop", configuration.topics.at(0),
-                                 {.number = 1,
-                                  .partition = Partition{0},
-                                  .key = "customer",
-                                  .payload = letter,
-                                  .headers = std::move(headers)},
-                                 payload);
+    DeadLetterRecord record;
+    record.key = "customer";
+    record.payload = letter;
+    record.headers = std::move(headers);
+    return problem_of_correction("shop", configuration.topics.at(0), record, payload);
 }
 
 TEST(Correction, HasTheKeyThatThePayloadHad) {
@@ -41,9 +39,9 @@ TEST(Correction, HasTheKeyThatThePayloadHad) {
 
 TEST(Correction, HasTheSameTenantToo) {
     const std::string key = "sources: [{field: /id}], tenant: /shop";
-    EXPECT_EQ(problem(key, R"({"id": "a", "shop": "1"})", R"({"id": "a", "shop": "1", "b": 2})"), "");
-    EXPECT_THAT(problem(key, R"({"id": "a", "shop": "1"})", R"({"id": "a", "shop": "2"})"),
-                HasSubstr("another key"));
+    const std::string first = R"({"id": "a", "shop": "1"})";
+    EXPECT_EQ(problem(key, first, R"({"id": "a", "shop": "1", "b": 2})"), "");
+    EXPECT_THAT(problem(key, first, R"({"id": "a", "shop": "2"})"), HasSubstr("another key"));
 }
 
 TEST(Correction, OfALetterThatCannotBeDecodedHasTheKeyOfItsHeader) {
