@@ -20,13 +20,11 @@ std::string problem(const std::string& key, const std::string& letter, const std
         "topics:\n  - name: orders\n    key: {" +
         key + "}\n    sink: {table: orders, columns: {id: /id}}\n";
     const Configuration configuration = load_configuration_text(text, "test.yaml").configuration;
-    return problem_of_correction("shop", configuration.topics.at(0),
-                                 {.number = 1,
-                                  .partition = Partition{0},
-                                  .key = "customer",
-                                  .payload = letter,
-                                  .headers = std::move(headers)},
-                                 payload);
+    DeadLetterRecord record;
+    record.key = "customer";
+    record.payload = letter;
+    record.headers = std::move(headers);
+    return problem_of_correction("shop", configuration.topics.at(0), record, payload);
 }
 
 TEST(Correction, HasTheKeyThatThePayloadHad) {
