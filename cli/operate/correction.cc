@@ -1,7 +1,7 @@
 #include "cli/operate/correction.h"
 
+#include "consumer/intake/keys_alone.h"
 #include "consumer/intake/message_builder.h"
-#include "sinks/dead_letters/dead_letter_sink.h"
 
 namespace onceward {
 namespace {
@@ -28,7 +28,7 @@ std::string reason_of(const Message& message) {
 
 std::string problem_of_correction(const std::string& group, const TopicConfiguration& topic,
                                   const DeadLetterRecord& letter, const std::string& payload) {
-    DeadLetterSink keys_alone;  // it asks for no field of a payload
+    KeysAlone keys_alone;
     MessageBuilder builder({group, topic.name, topic.format, topic.key}, keys_alone);
     Chunk chunk;
     const std::optional<std::string> corrected = payload;
