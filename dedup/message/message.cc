@@ -10,9 +10,9 @@
 namespace onceward {
 
 std::string_view to_text(Rejection::Kind kind) {
-    constexpr std::array<std::string_view, 10> names{
-        "undecodable", "missing_key", "invalid_key", "tombstone", "unmappable",
-        "sink",        "conflict",    "behind",      "hot_key",   "late_key"};
+    constexpr std::array<std::string_view, 11> names{
+        "undecodable", "missing_key", "invalid_key", "tombstone", "unmappable",    "sink",
+        "conflict",    "behind",      "hot_key",     "late_key",  "unknown_schema"};
     return names.at(static_cast<std::size_t>(kind));
 }
 
