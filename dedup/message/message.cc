@@ -19,8 +19,7 @@ std::string_view to_text(Rejection::Kind kind) {
 Rejection refusal_of(Verdict verdict) {
     expects(verdict == Verdict::late || verdict == Verdict::early, "the ledger refused the key");
     if (verdict == Verdict::early) {
-        return {Rejection::Kind::invalid_key,
-                "the key was minted in the future", "", 1};
+        return {Rejection::Kind::invalid_key, "the key was minted in the future", "", 1};
     }
     return {Rejection::Kind::late_key,
             "the key was minted before the ledger's memory begins: whether it took effect is not "
