@@ -1,7 +1,7 @@
 #include "consumer/decode/avro_reader.h"
 
-#include <bit>
-#include <cstring>
+#include <algorithm>
+#include <limits>
 
 #include "consumer/decode/decoder.h"
 #include "dedup/message/message.h"
@@ -87,18 +87,6 @@ bool AvroReader::boolean(bool& boolean) {
     if (!take(1, byte)) return false;
     boolean = byte.front() == '\1';
     return boolean || byte.front() == '\0' || fault("a boolean is neither 0 nor 1");
-}
-
-template <class Real, class Bits>
-bool AvroReader::real(double& real) {
-    std::string_view bytes;
-    if (!take(sizeof(Real), bytes)) return false;
-    Bits bits = 0;
-    for (std::size_t i = sizeof(Real); i-- > 0;) {
-        bits = bits << 8 | static_cast<std::uint8_t>(bytes[i]);
-    }
-    real = std::bit_cast<Real>(bits);
-    return true;
 }
 
 bool AvroReader::symbol(const Node& enumeration, std::size_t& position) {

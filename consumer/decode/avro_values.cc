@@ -1,5 +1,6 @@
 // What Avro's values become, alone and in JSON.
 
+#include <bit>
 #include <charconv>
 #include <cmath>
 
@@ -33,6 +34,18 @@ void append_real(double real, std::string& out) {
 }
 
 }  // namespace
+
+template <class Real, class Bits>
+bool AvroReader::real(double& real) {
+    std::string_view bytes;
+    if (!take(sizeof(Real), bytes)) return false;
+    Bits bits = 0;
+    for (std::size_t i = sizeof(Real); i-- > 0;) {
+        bits = bits << 8 | static_cast<std::uint8_t>(bytes[i]);
+    }
+    real = std::bit_cast<Real>(bits);
+    return true;
+}
 
 bool AvroReader::moment(std::int64_t count, std::int64_t units_a_second, bool local, Value& value) {
     std::int64_t micros = count;

@@ -12,6 +12,7 @@ namespace onceward::test {
 namespace {
 
 using Kind = Value::Kind;
+using namespace std::string_literals;
 
 std::string from_hex(const std::string& digits) {
     std::string bytes;
@@ -197,7 +198,7 @@ TEST(AvroDecoder, TimesOutsideTheirRangesAreRefused) {
     EXPECT_EQ(fault("int", "date", "\xff\xff\xff\xff\x0f"sv), year);
     EXPECT_EQ(fault("int", "date", "\xfe\xff\xff\xff\x0f"sv), year);
     EXPECT_EQ(fault("int", "time-millis", "\x01"sv), "a time of day is not within a day");
-    EXPECT_EQ(fault("int", "time-millis", "\x80\xb8\xb2\x52"sv),
+    EXPECT_EQ(fault("int", "time-millis", "\x80\xf0\xb2\x52"sv),
               "a time of day is not within a day");
     constexpr auto last = "\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"sv;
     EXPECT_EQ(fault("long", "time-micros", last), "a time of day is not within a day");
@@ -256,7 +257,7 @@ TEST(AvroDecoder, ValuesWithoutBytesAreBounded) {
                R"(},{"name":"b","type":)" +
                (i == 0 ? "\"null\"" : "\"R" + std::to_string(i - 1) + "\"") + "}]}";
     }
-    EXPECT_EQ(Avro(wide, {"/a"}).fault(""), "it has far more values than bytes");
+    EXPECT_TRUE(Avro(wide, {"/a"}).fault("").starts_with("it has far more values than bytes"));
 }
 
 TEST(AvroDecoder, APayloadThatIsNoRecordHasNoFields) {

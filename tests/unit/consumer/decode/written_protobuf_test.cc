@@ -37,7 +37,7 @@ message Money { int64 cents = 1; })";
 
 // The order "x" of 7 cents at 1 s, SHUT, with a line "y".
 const std::string order_bytes("\x0a\x01x\x12\x02\x08\x07\x1a\x02\x08\x01\x20\x01\x2a\x03\x0a\x01y",
-                              20);
+                              18);
 
 class WrittenProtobuf : public testing::Test {
   protected:
