@@ -29,7 +29,7 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes, const cha
         .add_option("--class", options.filter.classes, "Only those that were rejected for this")
         ->type_name("CLASS")
         ->check(one_of({"undecodable", "missing_key", "invalid_key", "tombstone", "unmappable",
-                        "sink", "conflict", "behind", "hot_key", "late_key"}));
+                        "sink", "conflict", "behind", "hot_key", "late_key", "unknown_schema"}));
     command
         .add_option("--since", options.since,
                     std::string("Rejected then or later: ") + moment_forms)

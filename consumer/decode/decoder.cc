@@ -121,10 +121,9 @@ ConfluentFrame read_confluent_frame(const Record& record, MessageIndex message_i
             unframed.fault = "the header `__value_schema_id` is not byte 1 and a 16-byte GUID";
             return unframed;
         }
-        id->remove_prefix(magic_and_guid);
-        if (message_index == MessageIndex::present && !id->empty()) {
-            unframed.fault = take_indexes(*id, unframed);
-        }
+        unframed.guid = id->substr(1, magic_and_guid - 1);
+        unframed.after_guid = id->substr(magic_and_guid);
+        if (message_index == MessageIndex::present) take_message_indexes(unframed);
         return unframed;
     }
     if (unframed.payload.size() < magic_and_id || unframed.payload.front() != '\0') {
@@ -133,11 +132,25 @@ ConfluentFrame read_confluent_frame(const Record& record, MessageIndex message_i
             "right?";
         return unframed;
     }
-    unframed.payload.remove_prefix(magic_and_id);
-    if (message_index == MessageIndex::present) {
-        unframed.fault = take_indexes(unframed.payload, unframed);
+    for (const char byte : unframed.payload.substr(1, magic_and_id - 1)) {
+        unframed.schema = unframed.schema << 8 | static_cast<std::uint8_t>(byte);
     }
+    unframed.payload.remove_prefix(magic_and_id);
+    if (message_index == MessageIndex::present) take_message_indexes(unframed);
     return unframed;
+}
+
+void take_message_indexes(ConfluentFrame& frame) {
+    if (frame.guid.empty()) {
+        frame.fault = take_indexes(frame.payload, frame);
+    } else if (!frame.after_guid.empty()) {
+        frame.fault = take_indexes(frame.after_guid, frame);
+    }
+}
+
+SchemaId schema_id(const ConfluentFrame& frame) {
+    if (frame.guid.empty()) return {.number = frame.schema, .guid = {}};
+    return {.number = 0, .guid = uuid_text(frame.guid)};
 }
 
 std::unique_ptr<Decoder> make_decoder(const FormatOptions& options,
@@ -146,6 +159,8 @@ std::unique_ptr<Decoder> make_decoder(const FormatOptions& options,
         case Format::json: return make_json_decoder(options, paths);
         case Format::protobuf: return make_protobuf_decoder(options, paths);
         case Format::raw: return std::make_unique<RawDecoder>(options, paths);
+        case Format::avro:
+            throw FormatError("the format avro needs a schema registry, which holds the schemas");
     }
     throw FormatError("unknown format");
 }
@@ -158,6 +173,13 @@ Decoded Decoder::decode(const Record& record, std::span<Value> values,
                                      : read_confluent_frame(record, index_);
     if (frame.fault != nullptr) return undecodable(frame.fault);
     return read(frame, values, arena);
+}
+
+std::string uuid_text(std::string_view bytes) {
+    Digest digest;
+    expects(bytes.size() == digest.bytes.size(), "a UUID has 16 bytes");
+    std::ranges::copy(bytes, digest.bytes.begin());
+    return uuid_text(digest);
 }
 
 bool is_utf8(std::string_view bytes) { return simdjson::validate_utf8(bytes.data(), bytes.size()); }

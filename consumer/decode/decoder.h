@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "consumer/decode/format_options.h"
+#include "consumer/decode/schema_source.h"
 #include "dedup/message/message.h"
 #include "dedup/message/value.h"
 
@@ -39,12 +40,23 @@ struct ConfluentFrame {
     std::span<const std::int32_t> index() const { return {indexes.data(), index_count}; }
     std::array<std::int32_t, max_indexes> indexes{};
     std::size_t index_count = 0;
+    // The writer's schema: its number, or the 16 bytes of its GUID.
+    std::int32_t schema = 0;
+    std::string_view guid{};
+    std::string_view after_guid{};  // where the newer form has its message indexes
 };
 
 // Reads byte 0, a 4-byte schema id and the message indexes off the payload, or, where the record
 // has the header `__value_schema_id` (byte 1 and a 16-byte GUID, then maybe the indexes), leaves
 // the payload whole. REQUIRES: the record has a payload.
 ConfluentFrame read_confluent_frame(const Record& record, MessageIndex message_index);
+
+// For who knows the language only by the schema's id: takes the message indexes off a frame that
+// was read with MessageIndex::none. A bad list is a fault.
+void take_message_indexes(ConfluentFrame& frame);
+
+// How a schema source knows the writer's schema.
+SchemaId schema_id(const ConfluentFrame& frame);
 
 // The topic's format cannot be set up: a missing descriptor file, an unknown message or path.
 class FormatError : public std::runtime_error {
@@ -57,6 +69,9 @@ struct Decoded {
     Operation operation = Operation::upsert;  // what a change event asks for
     // An envelope around null says what a null payload says; the values are absent.
     bool tombstone = false;
+    // Why the schema that the message was written with is not known yet. Neither a rejection nor a
+    // message: the values mean nothing, and the record must not be passed. Decode it again later.
+    std::optional<std::string> awaits_schema{};
 };
 
 class Decoder {
@@ -64,11 +79,18 @@ class Decoder {
     explicit Decoder(const FormatOptions& options)
         : framing_(options.framing),
           index_(options.format == Format::protobuf ? MessageIndex::present : MessageIndex::none) {}
+    // For a decoder that learns only from the schema whether message indexes follow its id.
+    explicit Decoder(Framing framing) : framing_(framing), index_(MessageIndex::none) {}
     virtual ~Decoder() = default;
     // Fills `values` from the payload: one value for each wanted path, absent if the payload lacks
     // it. After a rejection the values mean nothing. REQUIRES: the record has a payload;
     // values.size() == number of wanted paths.
     Decoded decode(const Record& record, std::span<Value> values, std::pmr::memory_resource& arena);
+    // The same for a payload that the caller has taken out of its frame.
+    Decoded decode_unframed(const ConfluentFrame& frame, std::span<Value> values,
+                            std::pmr::memory_resource& arena) {
+        return read(frame, values, arena);
+    }
 
   private:
     // The same for a payload that was taken out of its frame.
@@ -94,6 +116,9 @@ inline Decoded undecodable(std::string reason) {
     return {Rejection{Rejection::Kind::undecodable, std::move(reason), {}, 1}, Operation::upsert,
             false};
 }
+
+// 16 bytes as the text of a UUID, in lower case. REQUIRES: 16 of them.
+std::string uuid_text(std::string_view bytes);
 
 // Whether bytes are UTF-8. A pure function.
 bool is_utf8(std::string_view bytes);

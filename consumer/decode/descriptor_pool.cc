@@ -1,62 +1,20 @@
 #include "consumer/decode/descriptor_pool.h"
 
-#include <google/protobuf/any.pb.h>
-#include <google/protobuf/compiler/importer.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
-#include <google/protobuf/descriptor_database.h>
-#include <google/protobuf/duration.pb.h>
-#include <google/protobuf/empty.pb.h>
-#include <google/protobuf/field_mask.pb.h>
-#include <google/protobuf/struct.pb.h>
-#include <google/protobuf/timestamp.pb.h>
-#include <google/protobuf/wrappers.pb.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "consumer/decode/decoder.h"
+#include "consumer/decode/proto_sources.h"
 #include "dedup/base/nearest_name.h"
 
 namespace onceward {
 namespace {
 
 namespace proto = google::protobuf;
-
-// Keeps the first thing that Protobuf complains about; its first error causes the later ones.
-struct FirstError : proto::DescriptorPool::ErrorCollector,
-                    proto::compiler::MultiFileErrorCollector {
-    std::string text;
-
-    void AddError(const std::string& file, const std::string& element, const proto::Message*,
-                  proto::DescriptorPool::ErrorCollector::ErrorLocation,
-                  const std::string& message) override {
-        note(file + ": " + element + ": " + message);
-    }
-    void AddError(const std::string& file, int line, int column,
-                  const std::string& message) override {
-        note(file + ":" + std::to_string(line + 1) + ":" + std::to_string(column + 1) + ": " +
-             message);
-    }
-    void note(std::string what) {
-        if (text.empty()) {
-            text = std::move(what);
-        }
-    }
-};
-
-// The files of Google's well-known types, as this program was built with them.
-void load_well_known_types() {
-    for (const proto::Descriptor* type :
-         {proto::Any::descriptor(), proto::Duration::descriptor(), proto::Empty::descriptor(),
-          proto::FieldMask::descriptor(), proto::Struct::descriptor(),
-          proto::Timestamp::descriptor(), proto::StringValue::descriptor()}) {
-        if (type == nullptr) {
-            throw FormatError("Protobuf's well-known types are missing from this program");
-        }
-    }
-}
 
 using Field = proto::FieldDescriptor;
 
@@ -194,6 +152,14 @@ MessageType::~MessageType() = default;
 const proto::DescriptorPool& MessageType::pool() const { return *files_->pool; }
 
 ProtobufPath compile_path(const proto::Descriptor& root, const std::string& text) {
+    std::string why;
+    std::optional<ProtobufPath> path = find_path(root, text, why);
+    if (!path) throw FormatError(why);
+    return std::move(*path);
+}
+
+std::optional<ProtobufPath> find_path(const proto::Descriptor& root, const std::string& text,
+                                      std::string& why) {
     ProtobufPath path;
     if (text.empty()) {
         path.shape = PathShape::object;
@@ -206,8 +172,9 @@ ProtobufPath compile_path(const proto::Descriptor& root, const std::string& text
         const std::string name = text.substr(begin, dot - begin);
         const Field* field = type->FindFieldByName(name);
         if (field == nullptr) {
-            throw FormatError("the message " + type->full_name() + " has no field `" + name +
-                              "` (path `" + text + "`)" + did_you_mean(name, field_names(*type)));
+            why = "the message " + type->full_name() + " has no field `" + name + "` (path `" +
+                  text + "`)" + did_you_mean(name, field_names(*type));
+            return std::nullopt;
         }
         if (dot == std::string::npos) {
             path.leaf = field;
@@ -215,10 +182,11 @@ ProtobufPath compile_path(const proto::Descriptor& root, const std::string& text
             return path;
         }
         if (field->is_repeated() || field->cpp_type() != Field::CPPTYPE_MESSAGE) {
-            throw FormatError("the path `" + text + "` goes through `" + name + "`, which is " +
-                              (field->is_repeated() ? "repeated; end the path there and take the "
-                                                      "whole list as JSON"
-                                                    : "no message; end the path there"));
+            why = "the path `" + text + "` goes through `" + name + "`, which is " +
+                  (field->is_repeated() ? "repeated; end the path there and take the whole list as "
+                                          "JSON"
+                                        : "no message; end the path there");
+            return std::nullopt;
         }
         path.parents.push_back(field);
         type = field->message_type();

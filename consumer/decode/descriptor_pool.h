@@ -9,14 +9,36 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "consumer/decode/format_options.h"
+#include "consumer/decode/schema_source.h"
 #include "dedup/message/value.h"
 
 namespace onceward {
+
+// The path of positions that a frame names a message type of `file` by; nullptr if it has none
+// there.
+const google::protobuf::Descriptor* type_at(const google::protobuf::FileDescriptor& file,
+                                            std::span<const std::int32_t> index);
+
+// The file of a schema from a registry, with what it imports: its references, Google's well-known
+// types, and the two files that Confluent's serializers bring. Owns everything that the descriptors
+// need. Loading throws FormatError; afterwards it is immutable and thread-safe.
+class WrittenFile {
+  public:
+    explicit WrittenFile(const WrittenSchema& schema);
+    ~WrittenFile();
+    const google::protobuf::FileDescriptor& file() const { return *file_; }
+
+  private:
+    struct Sources;
+    std::unique_ptr<Sources> sources_;
+    const google::protobuf::FileDescriptor* file_ = nullptr;
+};
 
 class MessageType {
   public:
@@ -47,7 +69,10 @@ struct ProtobufPath {
     const google::protobuf::FieldDescriptor* nanos = nullptr;  // timestamp
 };
 
-// Throws FormatError for a path that the type does not have; '' is the whole message.
+// '' is the whole message. Nullopt for a path that the type does not have; `why` says it then.
+std::optional<ProtobufPath> find_path(const google::protobuf::Descriptor& root,
+                                      const std::string& text, std::string& why);
+// The same; throws FormatError for a path that the type does not have.
 ProtobufPath compile_path(const google::protobuf::Descriptor& root, const std::string& text);
 
 // Values as Protobuf's fields have them, whichever way they are read. Pure.

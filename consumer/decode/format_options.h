@@ -7,7 +7,9 @@
 
 namespace onceward {
 
-enum class Format : std::uint8_t { json, protobuf, raw };
+// avro needs a schema registry (make_registry_decoder()); with one, json and protobuf read by the
+// registry's schemas too.
+enum class Format : std::uint8_t { json, protobuf, raw, avro };
 // confluent: byte 0, a 4-byte schema id and, for Protobuf, the message's index path precede the
 // payload.
 enum class Framing : std::uint8_t { none, confluent };

@@ -43,10 +43,9 @@ Value scalar(const proto::Message& message, const Field* field, std::pmr::memory
 
 }  // namespace
 
-ProtobufFields::ProtobufFields(const MessageType& type, const std::vector<std::string>& paths)
-    : resolver_(proto::util::NewTypeResolverForDescriptorPool(type_url_prefix, &type.pool())) {
-    for (const std::string& path : paths) paths_.push_back(compile_path(type.descriptor(), path));
-}
+ProtobufFields::ProtobufFields(const proto::DescriptorPool& pool, std::vector<ProtobufPath> paths)
+    : paths_(std::move(paths)),
+      resolver_(proto::util::NewTypeResolverForDescriptorPool(type_url_prefix, &pool)) {}
 
 // Protobuf's JSON form of the message, in `json_`; names as the .proto writes them, like the paths
 // of the config.

@@ -1,7 +1,7 @@
 #pragma once
 // Reads the wanted fields of a parsed message, by Protobuf's reflection.
-// Belongs to one thread. Paths are checked when they are added (FormatError); reading returns a
-// fault, never throws. Only for the Protobuf decoder: google's types stay out of the other headers.
+// Belongs to one thread. Reading returns a fault, and never throws. Only for the Protobuf decoder:
+// google's types stay out of the other headers.
 
 #include <google/protobuf/message.h>
 #include <google/protobuf/util/type_resolver.h>
@@ -19,8 +19,8 @@ namespace onceward {
 
 class ProtobufFields {
   public:
-    // Throws FormatError for a path that the type does not have. `type` outlives this object.
-    ProtobufFields(const MessageType& type, const std::vector<std::string>& paths);
+    // `pool`, where the paths were looked up, outlives this object.
+    ProtobufFields(const google::protobuf::DescriptorPool& pool, std::vector<ProtobufPath> paths);
     const std::vector<ProtobufPath>& paths() const { return paths_; }
 
     // Sets values[i] from path i. `message` is changed for a moment only. Returns what is wrong, or

@@ -10,17 +10,16 @@
 namespace onceward {
 
 std::string_view to_text(Rejection::Kind kind) {
-    constexpr std::array<std::string_view, 10> names{
-        "undecodable", "missing_key", "invalid_key", "tombstone", "unmappable",
-        "sink",        "conflict",    "behind",      "hot_key",   "late_key"};
+    constexpr std::array<std::string_view, 11> names{
+        "undecodable", "missing_key", "invalid_key", "tombstone", "unmappable",    "sink",
+        "conflict",    "behind",      "hot_key",     "late_key",  "unknown_schema"};
     return names.at(static_cast<std::size_t>(kind));
 }
 
 Rejection refusal_of(Verdict verdict) {
     expects(verdict == Verdict::late || verdict == Verdict::early, "the ledger refused the key");
     if (verdict == Verdict::early) {
-        return {Rejection::Kind::invalid_key,
-                "the key was minted in the future", "", 1};
+        return {Rejection::Kind::invalid_key, "the key was minted in the future", "", 1};
     }
     return {Rejection::Kind::late_key,
             "the key was minted before the ledger's memory begins: whether it took effect is not "

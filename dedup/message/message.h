@@ -95,6 +95,7 @@ struct Rejection {
         behind,       // follows a dead letter under the same record key (order: by_key)
         hot_key,      // its key came too often within a window
         late_key,     // its key was minted before the ledger's memory begins
+        unknown_schema,  // the registry has no schema of the message's id
     };
     Kind kind = Kind::undecodable;
     std::string reason{};    // for people; never parsed; holds no payload

@@ -1,0 +1,28 @@
+#pragma once
+// Avro's logical types as text: exact, and in the forms that a JSON producer would send. Pure.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace onceward::avro {
+
+// An unscaled integer (two's complement, big-endian) with so many decimal places: each digit and
+// each zero of the scale, as JSON writes a number. False for more bytes than `longest_decimal`.
+constexpr std::size_t longest_decimal = 4096;
+[[nodiscard]] bool append_decimal(std::string_view bytes, std::size_t scale, std::string& out);
+
+// 2024-05-31. False outside the years 1 to 9999.
+[[nodiscard]] bool append_date(std::int64_t days, std::string& out);
+// 07:08:09.500000. False for what is not within a day.
+[[nodiscard]] bool append_time(std::int64_t micros, std::string& out);
+// 2024-05-31T07:08:09.500000, with nine digits if the nanoseconds need them, and nothing or Z after
+// it. False outside the years 1 to 9999.
+[[nodiscard]] bool append_moment(std::int64_t micros, std::int64_t nanos, std::string_view zone,
+                                 std::string& out);
+// Months, days and milliseconds, each a 32-bit number (little-endian), in ISO 8601: P1M2DT3.004S.
+// REQUIRES: 12 bytes.
+void append_duration(std::string_view bytes, std::string& out);
+
+}  // namespace onceward::avro

@@ -1,0 +1,45 @@
+#pragma once
+// What is around a row: the envelopes of Kafka Connect and Debezium, for every reader that finds
+// its values by a JsonTrie. A plain value; belongs to one decoder.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "consumer/decode/decoder.h"
+#include "consumer/decode/json_trie.h"
+
+namespace onceward {
+
+class EnvelopeReader {
+  public:
+    // Adds to the trie what the row's paths and the envelope need. Throws FormatError for a path
+    // that is not a JSON pointer.
+    EnvelopeReader(Envelope envelope, const std::vector<std::string>& paths, JsonTrie& trie);
+
+    bool bare() const { return envelope_ == Envelope::none; }
+    // How many slots the trie fills: of a bare payload one for each path.
+    std::size_t slots() const { return bare() ? paths_ : payload_ + 3; }
+    // The slots of which it only counts whether there is an object, null, or nothing.
+    bool only_seen(std::uint32_t slot) const {
+        return !bare() && (slot == payload_ || slot == after_);
+    }
+    // From the slots to the row's values. REQUIRES: not bare.
+    Decoded unwrap(std::span<const Value> slots, std::span<Value> values) const;
+
+  private:
+    void want_change_event(const std::vector<std::string>& paths, JsonTrie& trie) const;
+    Decoded change(std::span<const Value> slots, std::span<Value> values) const;
+
+    Envelope envelope_;
+    std::uint32_t paths_ = 0;
+    // The row's values [0, n), of a change event those of the row before it [n, 2n), then the
+    // envelope's own members.
+    std::uint32_t payload_ = 0;
+    std::uint32_t after_ = 0;
+    std::uint32_t operation_ = 0;
+};
+
+}  // namespace onceward
