@@ -79,7 +79,7 @@ class ProtobufDecoder final : public Decoder {
             return undecodable(std::move(*fault));
         }
         const std::string_view payload = frame.payload;
-        if (wire_ && wire_->read(payload, values)) {
+        if (wire_ && wire_->read(payload, values, arena)) {
             return {};
         }
         message_->Clear();
