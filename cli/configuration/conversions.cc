@@ -9,7 +9,7 @@
 namespace onceward {
 namespace {
 
-using Step = Conversion::Kind;
+using StepKind = Conversion::Kind;
 
 constexpr const char* step_help =
     "a conversion, such as `trim`, `{base64_decimal: {scale: 2}}`, `{cast: integer}` or `{map: {a: "
@@ -114,7 +114,7 @@ std::optional<Conversion> read_step_with_argument(const Written& at) {
     auto step = named_step(at.node.keys[index].name, at);
     if (!step) return std::nullopt;
     const Written argument = at.part(at.node.items[index]);
-    if (otherwise != nullptr && step->kind != Step::map) {
+    if (otherwise != nullptr && step->kind != StepKind::map) {
         return at.error("`otherwise` belongs to a `map`: what becomes of a value that it lacks.");
     }
     bool good = true;
@@ -123,9 +123,9 @@ std::optional<Conversion> read_step_with_argument(const Written& at) {
         good = step->otherwise.has_value();
     }
     switch (step->kind) {
-        case Step::base64_decimal: good = read_scale(argument, *step) && good; break;
-        case Step::cast: good = read_cast(argument, *step) && good; break;
-        case Step::map: good = read_map(argument, *step) && good; break;
+        case StepKind::base64_decimal: good = read_scale(argument, *step) && good; break;
+        case StepKind::cast: good = read_cast(argument, *step) && good; break;
+        case StepKind::map: good = read_map(argument, *step) && good; break;
         default: return no_argument(*step, at);
     }
     return good ? step : std::nullopt;
@@ -136,8 +136,8 @@ std::optional<Conversion> read_step(const Written& at) {
     if (!at.scalar(step_help)) return std::nullopt;
     auto step = named_step(at.node.text, at);
     if (!step) return std::nullopt;
-    const bool argument = step->kind == Step::base64_decimal || step->kind == Step::cast ||
-                          step->kind == Step::map;
+    const bool argument = step->kind == StepKind::base64_decimal || step->kind == StepKind::cast ||
+                          step->kind == StepKind::map;
     if (!argument) return step;
     return at.error("`" + at.node.text + "` needs to know more. Write " + step_help + ".");
 }

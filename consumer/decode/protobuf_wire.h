@@ -30,8 +30,8 @@ class ProtobufWire {
     static std::unique_ptr<ProtobufWire> make(const google::protobuf::Descriptor& type,
                                               const std::vector<ProtobufPath>& paths);
     // Sets values[i] from path i, each as ProtobufFields does; texts are views of the payload, or
-    // of the type's enum names, or in the arena. False: the payload is broken, or a timestamp is out
-    // of its range; the values mean nothing then, and a parser may say why.
+    // of the type's enum names, or in the arena. False: the payload is broken, or a timestamp is
+    // out of its range; the values mean nothing then, and a parser may say why.
     bool read(std::string_view payload, std::span<Value> values,
               std::pmr::memory_resource& arena);
 

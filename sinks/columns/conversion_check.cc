@@ -7,7 +7,7 @@
 namespace onceward {
 namespace {
 
-using Step = Conversion::Kind;
+using StepKind = Conversion::Kind;
 
 // What is known of a value on its way, whatever the message.
 enum class Shape : std::uint8_t {
@@ -42,20 +42,20 @@ bool takes(const Conversion& step, Shape shape) {
     const bool text = shape == Shape::any || shape == Shape::text || shape == Shape::bytes;
     const bool time = shape == Shape::counted || shape == Shape::instant || shape == Shape::date;
     switch (step.kind) {
-        case Step::base64:
-        case Step::base64_decimal:
-        case Step::trim:
-        case Step::lower:
-        case Step::upper:
-        case Step::json: return text;
-        case Step::epoch_seconds:
-        case Step::epoch_millis:
-        case Step::epoch_micros:
-        case Step::epoch_nanos:
-        case Step::epoch_days:
-        case Step::decimal: return text || shape == Shape::number;
-        case Step::map: return !time;
-        case Step::cast: break;
+        case StepKind::base64:
+        case StepKind::base64_decimal:
+        case StepKind::trim:
+        case StepKind::lower:
+        case StepKind::upper:
+        case StepKind::json: return text;
+        case StepKind::epoch_seconds:
+        case StepKind::epoch_millis:
+        case StepKind::epoch_micros:
+        case StepKind::epoch_nanos:
+        case StepKind::epoch_days:
+        case StepKind::decimal: return text || shape == Shape::number;
+        case StepKind::map: return !time;
+        case StepKind::cast: break;
     }
     switch (step.cast) {
         case CastTarget::text: return true;
@@ -69,20 +69,20 @@ bool takes(const Conversion& step, Shape shape) {
 
 Shape made_by(const Conversion& step, Shape before) {
     switch (step.kind) {
-        case Step::epoch_seconds:
-        case Step::epoch_millis:
-        case Step::epoch_micros:
-        case Step::epoch_nanos: return Shape::counted;
-        case Step::epoch_days: return Shape::date;
-        case Step::base64: return Shape::bytes;
-        case Step::base64_decimal:
-        case Step::decimal: return Shape::number;
-        case Step::trim:
-        case Step::lower:
-        case Step::upper: return before;
-        case Step::map:
-        case Step::json: return Shape::any;
-        case Step::cast: break;
+        case StepKind::epoch_seconds:
+        case StepKind::epoch_millis:
+        case StepKind::epoch_micros:
+        case StepKind::epoch_nanos: return Shape::counted;
+        case StepKind::epoch_days: return Shape::date;
+        case StepKind::base64: return Shape::bytes;
+        case StepKind::base64_decimal:
+        case StepKind::decimal: return Shape::number;
+        case StepKind::trim:
+        case StepKind::lower:
+        case StepKind::upper: return before;
+        case StepKind::map:
+        case StepKind::json: return Shape::any;
+        case StepKind::cast: break;
     }
     switch (step.cast) {
         case CastTarget::text: return Shape::text;
@@ -148,7 +148,7 @@ bool may_lose(const ColumnType& type) {
 // Whether a step alone may lose something, whatever the column.
 bool has_lossy_step(const ColumnOptions& column) {
     for (const Conversion& step : column.conversion.steps) {
-        const bool cast = step.kind == Step::cast;
+        const bool cast = step.kind == StepKind::cast;
         if (cast && (step.cast == CastTarget::integer || step.cast == CastTarget::date)) {
             return true;
         }
@@ -216,7 +216,7 @@ std::vector<std::string> type_faults(const ColumnOptions& column, const ColumnTy
         const std::string fault = constant_fault(*conversion.fallback, Provenance::whole, type);
         if (!fault.empty()) faults.push_back("has a `default` that " + fault);
     }
-    if (conversion.steps.empty() || conversion.steps.back().kind != Step::map) return faults;
+    if (conversion.steps.empty() || conversion.steps.back().kind != StepKind::map) return faults;
     const Conversion& map = conversion.steps.back();
     for (const auto& [from, to] : map.map) {
         const std::string fault = constant_fault(to, Provenance::field, type);

@@ -104,7 +104,8 @@ TEST_F(Conversions, RoundingIsPostgresqlsOwn) {
 TEST_F(Conversions, RoundingOfTimesIsPostgresqlsOwn) {
     std::vector<std::string> texts;
     for (const char* fraction : {"0000005", "0000015", "1234565", "9999995", "99999949", "5",
-                                 "4995", "9995", "0005", "00050000001", "123456499999", "123456500001"}) {
+                                 "4995", "9995", "0005", "00050000001", "123456499999",
+                                 "123456500001"}) {
         for (const char* second : {"2024-05-31T23:59:59.", "1969-12-31T23:59:59.",
                                    "1999-12-31T23:59:59."}) {
             texts.push_back(second + std::string(fraction) + "Z");

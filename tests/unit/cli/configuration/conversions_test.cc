@@ -35,7 +35,8 @@ TEST(Conversions, AreReadInTheirOrder) {
 
 TEST(Conversions, AMapsConstantsAreWhatYamlMeans) {
     const LoadResult result = with_column(
-        "{field: /c, convert: {map: {a: 1.50, b: '2', c: true, d: ~, e: 007, f: x}, otherwise: ~}}");
+        "{field: /c, convert: {map: {a: 1.50, b: '2', c: true, d: ~, e: 007, f: x}, "
+        "otherwise: ~}}");
     ASSERT_TRUE(result.findings.empty()) << all_findings(result);
     const auto& sink = std::get<TableSinkOptions>(result.configuration.topics[0].sink);
     const Conversion& map = sink.columns[0].conversion.steps.at(0);
