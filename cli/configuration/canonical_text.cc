@@ -38,10 +38,26 @@ json form(const std::vector<KeySource>& sources) {
     return list;
 }
 
+json form(const std::optional<ConstantValue>& constant) {
+    return constant ? json::array({constant->kind, constant->text}) : json();
+}
+
+json form(const ColumnConversion& conversion) {
+    json steps = json::array();
+    for (const Conversion& step : conversion.steps) {
+        json map = json::object();
+        for (const auto& [from, to] : step.map) map[from] = form(std::optional(to));
+        steps.push_back(
+            json::array({step.kind, step.scale, step.cast, map, form(step.otherwise)}));
+    }
+    return json::array({steps, form(conversion.fallback), conversion.lossy});
+}
+
 json form(const std::vector<ColumnOptions>& columns) {
     json list = json::array();
     for (const ColumnOptions& column : columns) {
-        list.push_back(json::array({column.name, form(column.source), column.required}));
+        list.push_back(json::array({column.name, form(column.source), column.required,
+                                    form(column.conversion)}));
     }
     return list;
 }

@@ -107,6 +107,11 @@ void check_field_path(const FieldSource& source, Format format, const std::strin
                       const Section& at);
 void check_field_paths(const std::vector<ColumnOptions>& columns, Format format,
                        const std::string& option, const Section& at);
+// Whether the columns' conversions can follow each other; of a table's columns the catalog says the
+// rest.
+enum class ColumnPlace : std::uint8_t { table, document, header };
+void check_conversions(const std::vector<ColumnOptions>& columns, ColumnPlace place,
+                       const std::string& option, const Section& at);
 // The paths of a fingerprint of fields; `option` is where they are written.
 void check_fingerprint_fields(const TopicConfiguration& message, const std::string& option,
                               const std::string& whole, const Section& at);

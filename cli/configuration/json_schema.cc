@@ -17,7 +17,43 @@ Json or_variable(Json schema) {
 
 Json any_text() { return {{"type", {"string", "number", "boolean"}}}; }
 
-Json source(bool with_required) {
+// The steps of `convert`, from the table that the loader reads.
+Json conversion_step() {
+    Json plain = Json::array();
+    const Json constant = {{"type", {"string", "number", "boolean", "null"}}};
+    Json with_argument = Json::object();
+    for (const std::string_view name : conversion_names) {
+        if (name == "map") {
+            with_argument[name] = {{"type", "object"},
+                                   {"additionalProperties", constant},
+                                   {"minProperties", 1}};
+        } else if (name == "cast") {
+            with_argument[name] = {{"enum", cast_names}};
+        } else if (name == "base64_decimal") {
+            const Json scale = {{"type", "integer"}, {"minimum", -1000}, {"maximum", 1000}};
+            with_argument[name] = {{"type", "object"},
+                                   {"properties", {{"scale", scale}}},
+                                   {"required", Json::array({"scale"})},
+                                   {"additionalProperties", false}};
+        } else {
+            plain.push_back(name);
+        }
+    }
+    with_argument["otherwise"] = constant;
+    const Json named = {{"type", "object"},
+                        {"properties", with_argument},
+                        {"additionalProperties", false},
+                        {"minProperties", 1},
+                        {"maxProperties", 2}};
+    return {{"anyOf", {{{"enum", plain}}, named}}};
+}
+
+Json conversions() {
+    const Json step = conversion_step();
+    return {{"anyOf", {step, {{"type", "array"}, {"items", step}, {"minItems", 1}}}}};
+}
+
+Json source(bool of_column) {
     Json properties = {
         {"field", {{"type", "string"}}},
         {"header", {{"type", "string"}, {"minLength", 1}}},
@@ -26,7 +62,12 @@ Json source(bool with_required) {
         {"key", {{"enum", {"text", "digest", "downstream"}}}},
         {"constant", any_text()},
     };
-    if (with_required) properties["required"] = {{"type", "boolean"}};
+    if (of_column) {
+        properties["required"] = {{"type", "boolean"}};
+        properties["convert"] = conversions();
+        properties["default"] = any_text();
+        properties["lossy"] = {{"enum", lossy_names}};
+    }
     Json one_of = Json::array();
     for (const char* kind : {"field", "header", "metadata", "key", "constant"}) {
         one_of.push_back({{"required", Json::array({kind})}});

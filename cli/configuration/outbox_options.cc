@@ -27,7 +27,7 @@ const std::vector<OptionSpec> entries = {
      "tombstone."},
     {"topics[].sink.outbox.fields", "", into([](To& to) { return &(to.*outbox).fields; }),
      "In place of `payload`: a JSON object with these members. What the message lacks is left out, "
-     "unless it is `required: true`."},
+     "unless it is `required: true` or has a `default`. Members may have `convert`."},
     {"topics[].sink.outbox.headers", "", into([](To& to) { return &(to.*outbox).headers; }),
      "The record's headers in addition to its id, such as `traceparent: {header: traceparent}`. "
      "The message's own headers are not copied unless named here. With `traces` the outbox writes "
@@ -62,6 +62,8 @@ void check_outbox(const TopicConfiguration& topic, const OutboxOptions& outbox,
     check_field_path(outbox.payload, format, option + ".payload", at);
     check_field_paths(outbox.fields, format, option + ".fields", at);
     check_field_paths(outbox.headers, format, option + ".headers", at);
+    check_conversions(outbox.fields, ColumnPlace::document, "fields", here);
+    check_conversions(outbox.headers, ColumnPlace::header, "headers", here);
 }
 
 }  // namespace

@@ -43,6 +43,20 @@ Where a column, a key or a tenant comes from.
 A column's mapping may add `required: true`: a message without the value is rejected; else the
 column is NULL.
 
+## Conversions
+
+A column's mapping (of a table or a function, of an outbox's `fields` and `headers`) may also add
+these. [Values and columns](types.md#conversions) has each conversion with an example.
+
+| option | means |
+|---|---|
+| `convert` | one conversion, or a list of them that are applied in order |
+| `default` | the value if the message has none or it is null; no conversion is applied to it |
+| `lossy` | for digits that the type cannot keep: `refuse` (default), `round` or `truncate` |
+
+A message whose value is refused is rejected (`unmappable`).
+Key and fingerprint are made of the values as they are in the message, before any conversion.
+
 An entry of `key.sources` is one of `{header: NAME}`, `{field: PATH}`, `{fields: [PATH, PATH]}`
 (one key of several fields), `record_key`, `cloudevents` (source and id), `coordinates` (topic,
 partition, offset) or `payload_sha256`. With

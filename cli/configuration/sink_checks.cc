@@ -2,6 +2,7 @@
 
 #include "cli/configuration/checks.h"
 #include "cli/configuration/values.h"
+#include "sinks/columns/conversion_check.h"
 
 namespace onceward {
 namespace {
@@ -80,6 +81,21 @@ void check_deletes(const TopicConfiguration& topic, const TableSinkOptions& sink
 
 }  // namespace
 
+void check_conversions(const std::vector<ColumnOptions>& columns, ColumnPlace place,
+                       const std::string& option, const Section& at) {
+    for (const ColumnOptions& column : columns) {
+        const std::string where = option + "." + column.name;
+        if (const std::string fault = order_fault(column); !fault.empty()) {
+            at.error(where, fault + ". docs/types.md lists the conversions.");
+            continue;
+        }
+        const std::string fault = place == ColumnPlace::table      ? ""
+                                  : place == ColumnPlace::document ? document_fault(column)
+                                                                   : header_fault(column);
+        if (!fault.empty()) at.error(where, "`" + column.name + "` " + fault + ".");
+    }
+}
+
 void check_table_sink(const TopicConfiguration& topic, const TableSinkOptions& sink,
                       const Section& at) {
     const Section here = at.at("sink");
@@ -93,6 +109,7 @@ void check_table_sink(const TopicConfiguration& topic, const TableSinkOptions& s
     here.check({{!here.given("table"), "table", "`table" + both},
                 {!here.given("columns"), "columns", "`columns" + both}});
     check_upsert(sink, here);
+    check_conversions(sink.columns, ColumnPlace::table, "columns", here);
     check_deletes(topic, sink, at);
     if (std::ranges::count(sink.table, '.') > 1) {
         here.error("table",
@@ -109,6 +126,7 @@ void check_function_sink(const TopicConfiguration& topic, const FunctionSinkOpti
         {here.given("table"), "function", "Give either `table` or `function`, not both."},
         {here.given("outbox"), "function", "Give either `outbox` or `function`, not both."},
     });
+    check_conversions(sink.columns, ColumnPlace::document, "columns", here);
     here.refuse({"mode", "conflict_target", "only_if_newer", "transport"},
                 "A function decides itself what it writes. Remove this, or write `table`.");
     at.check({

@@ -21,7 +21,8 @@ const std::vector<OptionSpec> sink_options = {
     {"topics[].sink.columns", "", into([](To& to) { return &to.table.columns; }),
      "Each column (for a function: each member of the object) and where its value comes from: a "
      "path in the payload as plain text, or a mapping (see *Sources* below). A mapping may add "
-     "`required: true`: a message without the value is rejected."},
+     "`required: true`: a message without the value is rejected. And `convert`, `default` and "
+     "`lossy`: see *Conversions* below."},
     {"topics[].sink.conflict_target", "", into([](To& to) { return &to.table.conflict_target; }),
      "Upsert: the columns of the unique index that identifies the row."},
     {"topics[].sink.only_if_newer", "", into([](To& to) { return &to.table.only_if_newer; }),

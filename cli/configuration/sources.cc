@@ -81,8 +81,11 @@ std::optional<FieldSource> read_kind(const std::string& kind, const Written& at)
     return FieldSource{FieldSource::Kind::field, at.node.text};
 }
 
-// A source and, where it is allowed, `required`: a column without its name.
-std::optional<ColumnOptions> read_any_source(const Written& at, bool with_required) {
+// What a column's mapping may have besides its source.
+const std::vector<std::string> column_options = {"required", "convert", "default", "lossy"};
+
+// A source and, where it is allowed, what a column may add: a column without its name.
+std::optional<ColumnOptions> read_any_source(const Written& at, bool of_column) {
     ColumnOptions result;
     if (at.node.kind == Node::Kind::scalar) {
         if (!at.scalar(source_help)) return std::nullopt;
@@ -93,16 +96,22 @@ std::optional<ColumnOptions> read_any_source(const Written& at, bool with_requir
         return at.refuse(" is not a source. Write " + std::string(source_help) + ".");
     }
     std::vector<std::string> known = {"field", "header", "metadata", "key", "constant"};
-    if (with_required) known.emplace_back("required");
+    if (of_column) known.insert(known.end(), column_options.begin(), column_options.end());
     int kinds = 0;
     const auto read = [&](const std::string& name, const Written& item) {
         if (name == "required") return read_flag(item, result.required);
+        if (std::ranges::find(column_options, name) != column_options.end()) {
+            return read_conversion(name, item, result.conversion);
+        }
         ++kinds;
         const auto source = read_kind(name, item);
         if (source) result.source = *source;
         return source.has_value();
     };
     if (!read_members(at, known, read)) return std::nullopt;
+    if (result.required && result.conversion.fallback) {
+        return at.error("With a `default` the value is never missing. Remove it, or `required`.");
+    }
     if (kinds == 1) return result;
     return at.error(std::string(kinds == 0 ? "The source is missing" : "There are two sources") +
                     ". Write exactly one of `field`, `header`, `metadata`, `key`, `constant`.");

@@ -88,7 +88,7 @@ std::optional<DailyHours> parse_hours(const std::string& text) {
 std::optional<std::chrono::milliseconds> parse_timestamp(const std::string& text) {
     const std::optional<IsoMoment> moment = parse_iso_moment(text);
     if (!moment || !moment->offset) return std::nullopt;
-    return std::chrono::floor<std::chrono::milliseconds>(moment->local - *moment->offset);
+    return std::chrono::floor<std::chrono::milliseconds>(moment->rounded() - *moment->offset);
 }
 
 std::string duration_text(std::chrono::milliseconds duration) {

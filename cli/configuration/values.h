@@ -55,6 +55,8 @@ std::string limit_text(const OptionSpec& spec, std::int64_t limit);
 // The parts of read_value() for sources (sources.cc).
 std::optional<FieldSource> read_source(const Written& at);
 std::optional<std::vector<ColumnOptions>> read_columns(const Written& at);
+// One of `convert`, `default` and `lossy` of a column; false if it does not fit (conversions.cc).
+bool read_conversion(const std::string& option, const Written& at, ColumnConversion& conversion);
 std::optional<std::vector<KeySource>> read_key_sources(const Written& at);
 // `whole`: what stands for the whole payload or request.
 std::optional<FingerprintOptions> read_fingerprint(const Written& at, const std::string& whole);

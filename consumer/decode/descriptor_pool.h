@@ -6,8 +6,10 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +18,8 @@
 
 #include "consumer/decode/format_options.h"
 #include "consumer/decode/schema_source.h"
+#include "dedup/base/iso_time.h"
+#include "dedup/message/message.h"
 #include "dedup/message/value.h"
 
 namespace onceward {
@@ -99,11 +103,19 @@ inline Value enumerated(const google::protobuf::FieldDescriptor& field, int numb
 }
 
 // Converts a google.protobuf.Timestamp; returns nullopt if it is outside timestamp.proto's range.
-inline std::optional<Value> timestamp(std::int64_t seconds, std::int64_t nanos) {
+inline std::optional<Value> timestamp(std::int64_t seconds, std::int64_t nanos,
+                                      std::pmr::memory_resource& arena) {
     constexpr std::int64_t first = -62'135'596'800;  // 0001-01-01
     constexpr std::int64_t last = 253'402'300'799;   // 9999-12-31
     if (seconds < first || seconds > last || nanos < 0 || nanos > 999'999'999) return std::nullopt;
-    return Value{.kind = Value::Kind::timestamp, .integer = seconds * 1'000'000 + nanos / 1'000};
+    Value value{.kind = Value::Kind::timestamp, .integer = seconds * 1'000'000 + nanos / 1'000};
+    if (const std::int64_t finer = nanos % 1'000; finer != 0) {
+        std::string text = iso_text(std::chrono::microseconds{value.integer});
+        const std::string digits = std::to_string(1'000 + finer);
+        text.insert(text.size() - 1, digits, 1, 3);  // before the Z
+        value.text = keep(arena, text);
+    }
+    return value;
 }
 
 }  // namespace protobuf

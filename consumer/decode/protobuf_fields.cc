@@ -125,7 +125,7 @@ const char* ProtobufFields::leaf(proto::Message& message, const ProtobufPath& pa
     }
     const proto::Reflection& fields = *inner.GetReflection();
     const auto time = protobuf::timestamp(fields.GetInt64(inner, path.wrapped),
-                                          fields.GetInt32(inner, path.nanos));
+                                          fields.GetInt32(inner, path.nanos), arena);
     if (!time) return "a google.protobuf.Timestamp is out of its range";
     value = *time;
     return nullptr;

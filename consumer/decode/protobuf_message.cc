@@ -43,7 +43,7 @@ ProtobufMessage::ProtobufMessage(const proto::Descriptor& type, std::vector<Prot
 
 Decoded ProtobufMessage::read(std::string_view payload, std::span<Value> values,
                               std::pmr::memory_resource& arena) {
-    if (wire_ && wire_->read(payload, values)) {
+    if (wire_ && wire_->read(payload, values, arena)) {
         return {};
     }
     message_->Clear();

@@ -239,7 +239,8 @@ bool ProtobufWire::walk(Input& input, std::size_t type, Node* node) {
     return input.ConsumedEntireMessage();
 }
 
-bool ProtobufWire::set(const Wanted& from, Value& value) const {
+bool ProtobufWire::set(const Wanted& from, Value& value,
+                       std::pmr::memory_resource& arena) const {
     value = {};
     for (const Place parent : from.parents) {
         if (!at(parent).seen) return true;
@@ -248,7 +249,7 @@ bool ProtobufWire::set(const Wanted& from, Value& value) const {
     if (from.nanos) {
         const auto time =
             protobuf::timestamp(leaf.seen ? leaf.value.integer : 0,
-                                at(*from.nanos).seen ? at(*from.nanos).value.integer : 0);
+                                at(*from.nanos).seen ? at(*from.nanos).value.integer : 0, arena);
         if (time) value = *time;
         return time.has_value();
     }
@@ -261,7 +262,8 @@ bool ProtobufWire::set(const Wanted& from, Value& value) const {
     return true;
 }
 
-bool ProtobufWire::read(std::string_view payload, std::span<Value> values) {
+bool ProtobufWire::read(std::string_view payload, std::span<Value> values,
+                        std::pmr::memory_resource& arena) {
     if (payload.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) return false;
     for (Node& node : nodes_) {
         for (Slot& slot : node.slots) slot.seen = false;
@@ -273,7 +275,7 @@ bool ProtobufWire::read(std::string_view payload, std::span<Value> values) {
     Node& root = nodes_.front();
     if (!walk(input, root.type, &root)) return false;
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
-        if (!set(wanted_[i], values[i])) return false;
+        if (!set(wanted_[i], values[i], arena)) return false;
     }
     return true;
 }

@@ -12,6 +12,7 @@
 
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -29,9 +30,10 @@ class ProtobufWire {
     static std::unique_ptr<ProtobufWire> make(const google::protobuf::Descriptor& type,
                                               const std::vector<ProtobufPath>& paths);
     // Sets values[i] from path i, each as ProtobufFields does; texts are views of the payload, or
-    // of the type's enum names. False: the payload is broken, or a timestamp is out of its range;
-    // the values mean nothing then, and a parser may say why.
-    bool read(std::string_view payload, std::span<Value> values);
+    // of the type's enum names, or in the arena. False: the payload is broken, or a timestamp is
+    // out of its range; the values mean nothing then, and a parser may say why.
+    bool read(std::string_view payload, std::span<Value> values,
+              std::pmr::memory_resource& arena);
 
   private:
     using Field = google::protobuf::FieldDescriptor;
@@ -83,7 +85,7 @@ class ProtobufWire {
     bool check(Input& input, const Checked& checked);
     bool bytes(Input& input, std::string_view& text) const;
     static bool skip(Input& input, std::uint32_t tag);
-    bool set(const Wanted& from, Value& value) const;
+    bool set(const Wanted& from, Value& value, std::pmr::memory_resource& arena) const;
     const Slot& at(Place place) const { return nodes_[place.node].slots[place.slot]; }
 
     std::map<const google::protobuf::Descriptor*, std::size_t> type_of_;

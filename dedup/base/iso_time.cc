@@ -1,5 +1,7 @@
 #include "dedup/base/iso_time.h"
 
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 
 namespace onceward {
@@ -28,25 +30,35 @@ class Reader {
         text_.remove_prefix(1);
         return true;
     }
+    // REQUIRES: the point before it was just taken.
     std::chrono::microseconds fraction() {
+        const char* const begin = text_.data();
         std::int64_t micros = 0;
         std::size_t digits = 0;
-        bool round_up = false;
         for (; !text_.empty() && text_[0] >= '0' && text_[0] <= '9'; ++digits) {
             if (digits < 6) micros = micros * 10 + (text_[0] - '0');
-            if (digits == 6) round_up = text_[0] >= '5';
+            if (digits == 6) finer_.half_up = text_[0] >= '5';
+            if (digits >= 6 && text_[0] != '0') finer_.any = true;
             text_.remove_prefix(1);
         }
         if (digits == 0) good_ = false;
+        if (finer_.any) {
+            // From the point: PostgreSQL reads it as a double and rounds that, half to even.
+            double fraction = 0;
+            std::from_chars(begin - 1, begin + digits, fraction);
+            finer_.as_postgresql = std::rint(fraction * 1'000'000) > static_cast<double>(micros);
+        }
         for (; digits < 6; ++digits) micros *= 10;
-        return std::chrono::microseconds{micros + (round_up ? 1 : 0)};
+        return std::chrono::microseconds{micros};
     }
+    FinerThanMicros finer() const { return finer_; }
     void refuse() { good_ = false; }
     bool good() const { return good_; }
     bool at_end() const { return good_ && text_.empty(); }
 
   private:
     std::string_view text_;
+    FinerThanMicros finer_;
     bool good_ = true;
 };
 
@@ -102,6 +114,7 @@ std::optional<IsoMoment> parse_iso_moment(std::string_view text) {
     if (!reader.take('T') && !reader.take('t')) reader.expect(' ');
     moment.local += read_time(reader);
     moment.offset = read_offset(reader);
+    moment.finer = reader.finer();
     return reader.at_end() ? std::optional(moment) : std::nullopt;
 }
 
@@ -111,11 +124,11 @@ std::optional<std::chrono::days> parse_iso_date(std::string_view text) {
     return reader.at_end() ? std::optional(date) : std::nullopt;
 }
 
-std::optional<std::chrono::microseconds> parse_iso_time(std::string_view text) {
+std::optional<IsoTimeOfDay> parse_iso_time(std::string_view text) {
     Reader reader(text);
     const std::chrono::microseconds time = read_time(reader);
     const bool good = reader.at_end() && time <= std::chrono::hours{24};
-    return good ? std::optional(time) : std::nullopt;
+    return good ? std::optional(IsoTimeOfDay{time, reader.finer()}) : std::nullopt;
 }
 
 std::string iso_text(std::chrono::microseconds since_1970) {

@@ -101,10 +101,11 @@ std::string base64(std::string_view bytes) {
 bool append_base64(std::string_view text, std::string& out) {
     if (text.size() % 4 != 0) return false;
     if (text.empty()) return true;
-    // OpenSSL trims blanks and counts padding as bytes; both are dealt with here.
+    // OpenSSL trims blanks, counts padding as bytes and takes it anywhere; all is dealt with here.
     const auto blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
     if (std::ranges::any_of(text, blank)) return false;
     const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+    if (text.find('=') < text.size() - padding) return false;
     const std::size_t start = out.size();
     out.resize(start + text.size() / 4 * 3);
     const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data() + start),

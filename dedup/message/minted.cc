@@ -63,7 +63,7 @@ std::optional<MintedAt> minted_from_text(std::string_view text) {
     if (failed == std::errc{} && read == end) return at_millisecond(count);
     const std::optional<IsoMoment> moment = parse_iso_moment(text);
     if (!moment || !moment->offset) return std::nullopt;
-    return MintedAt(moment->local - *moment->offset);
+    return MintedAt(moment->rounded() - *moment->offset);
 }
 
 std::optional<MintedAt> minted_from(const Value& value) {

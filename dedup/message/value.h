@@ -22,7 +22,7 @@ struct Value {
         text,       // `text`: UTF-8, escapes resolved
         bytes,      // `text`: any bytes
         json,       // `text`: an object or array, raw JSON
-        timestamp,  // `integer`: microseconds since 1970-01-01 UTC
+        timestamp,  // `integer`: microseconds since 1970 UTC; `text`: all of it if it is finer
     };
     Kind kind = Kind::absent;
     union {

@@ -90,6 +90,20 @@ std::optional<TypeKind> builtin(std::uint32_t oid) {
 // somebody else's data.
 constexpr int deepest = 16;
 
+// What a type's modifier says of its values, as the types themselves read it.
+void limit(TypeKind kind, int modifier, ColumnType& type) {
+    constexpr int own_bytes = 4;  // that the modifier of types with a length counts
+    if (kind == TypeKind::text && modifier > own_bytes) type.max_characters = modifier - own_bytes;
+    if (kind == TypeKind::numeric && modifier >= own_bytes) {
+        const int packed = modifier - own_bytes;
+        type.precision = packed >> 16 & 0xffff;
+        type.scale = ((packed & 0x7ff) ^ 0x400) - 0x400;  // 11 bits with a sign
+    }
+    const bool time = kind == TypeKind::time || kind == TypeKind::timestamp ||
+                      kind == TypeKind::timestamptz;
+    if (time && modifier >= 0 && modifier < type.second_digits) type.second_digits = modifier;
+}
+
 std::optional<ColumnType> resolve(const std::map<std::uint32_t, CatalogType>& types,
                                   std::uint32_t declared, int modifier, bool array_allowed) {
     std::uint32_t oid = declared;
@@ -104,9 +118,8 @@ std::optional<ColumnType> resolve(const std::map<std::uint32_t, CatalogType>& ty
     ColumnType type;
     type.oid = declared;
     type.name = found->second.name;
-    // The modifier of varchar(n) and char(n) counts its own four bytes.
-    if ((oid == 1042 || oid == 1043) && modifier > 4) type.max_characters = modifier - 4;
     const auto kind = builtin(oid);
+    if (kind) limit(*kind, modifier, type);
     if (kind || found->second.kind == 'e') {
         type.kind = kind.value_or(TypeKind::enumeration);
         return type;

@@ -94,6 +94,11 @@ struct ColumnType {
     TypeKind kind = TypeKind::text;
     std::uint32_t oid = 0;   // as the catalog names it; a domain's own, not its base type's
     int max_characters = 0;  // of varchar(n) and char(n); 0 is no limit
+    // The digits of numeric(p,s), 0 is no limit, and those of them after the point; below 0 the
+    // last ones before the point are zeros.
+    int precision = 0;
+    int scale = 0;
+    int second_digits = 6;   // of time(n) and timestamp(n): digits of a second after the point
     std::string name;        // as PostgreSQL prints it, for messages
     std::shared_ptr<const ColumnType> element;  // of an array
 };

@@ -15,15 +15,15 @@ Misfit boolean(const Value& value, std::string& out) {
 }
 
 Misfit append_present(const Value& value, const ColumnType& type, Provenance provenance,
-                      std::string& out) {
+                      Lossy lossy, std::string& out) {
     switch (type.kind) {
         case TypeKind::boolean: return boolean(value, out);
         case TypeKind::int2:
         case TypeKind::int4:
-        case TypeKind::int8: return encode::whole(value, type.kind, out);
+        case TypeKind::int8: return encode::whole(value, type.kind, lossy, out);
         case TypeKind::float4:
         case TypeKind::float8: return encode::real(value, type.kind, out);
-        case TypeKind::numeric: return encode::numeric(value, out);
+        case TypeKind::numeric: return encode::numeric(value, type, lossy, out);
         // An enum's labels may grow while we run: only the server knows them.
         case TypeKind::enumeration:
         case TypeKind::text: return encode::text(value, type, out);
@@ -34,10 +34,10 @@ Misfit append_present(const Value& value, const ColumnType& type, Provenance pro
             return encode::json(value, provenance, out);
         case TypeKind::json: return encode::json(value, provenance, out);
         case TypeKind::date: return encode::date(value, out);
-        case TypeKind::time: return encode::time_of_day(value, out);
+        case TypeKind::time: return encode::time_of_day(value, type, lossy, out);
         case TypeKind::timestamp:
-        case TypeKind::timestamptz: return encode::moment(value, type.kind, out);
-        case TypeKind::array: return encode::array(value, type, out);
+        case TypeKind::timestamptz: return encode::moment(value, type, lossy, out);
+        case TypeKind::array: return encode::array(value, type, lossy, out);
     }
     return "has a type that is not supported";
 }
@@ -50,14 +50,14 @@ Rejection unmappable_value(std::string_view where, std::string_view misfit) {
 }
 
 Misfit append_value(const Value& value, const ColumnType& type, Provenance provenance,
-                    std::string& out) {
+                    std::string& out, Lossy lossy) {
     if (value.kind == Value::Kind::absent || value.kind == Value::Kind::null) {
         binary::put32(out, binary::null_length);
         return {};
     }
     const std::size_t start = out.size();
     binary::put32(out, 0);
-    const Misfit misfit = append_present(value, type, provenance, out);
+    const Misfit misfit = append_present(value, type, provenance, lossy, out);
     if (!misfit.empty()) return misfit;
     const std::size_t size = out.size() - start - 4;
     // A field of PostgreSQL holds less than 1 GiB.

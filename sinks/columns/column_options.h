@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dedup/message/value.h"
+#include "sinks/columns/conversion.h"
 
 namespace onceward {
 
@@ -16,6 +17,7 @@ struct ColumnOptions {
     bool required = false;
     // For the config's messages: the line of this column in the file.
     int line = 0;
+    ColumnConversion conversion{};
 };
 
 inline std::vector<FieldSource> sources_of(const std::vector<ColumnOptions>& columns) {

@@ -1,5 +1,6 @@
 #include "sinks/columns/decimal.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "dedup/base/text.h"
@@ -76,8 +77,33 @@ std::optional<std::int64_t> whole_number(const Decimal& decimal) {
     return -value;
 }
 
-bool append_numeric(const Decimal& decimal, std::string& out) {
-    const int scale = decimal.exponent < 0 ? -decimal.exponent : 0;
+int digits_before_point(const Decimal& decimal) {
+    return static_cast<int>(decimal.digits.size()) + decimal.exponent;
+}
+
+bool fit_scale(Decimal& decimal, int scale, Lossy lossy) {
+    const int beyond = -decimal.exponent - scale;
+    if (beyond <= 0) return true;
+    std::string& digits = decimal.digits;
+    const int size = static_cast<int>(digits.size());
+    const auto kept = static_cast<std::size_t>(std::max(0, size - beyond));
+    const bool exact = digits.find_first_not_of('0', kept) == std::string::npos;
+    if (!exact && lossy == Lossy::refuse) return false;
+    // Beyond all of its digits there are zeros.
+    const bool up = lossy == Lossy::round && beyond <= size && digits[kept] >= '5';
+    digits.resize(kept);
+    decimal.exponent = -scale;
+    if (!up) return true;
+    for (std::size_t at = kept; at > 0; --at) {
+        if (digits[at - 1] != '9') return ++digits[at - 1], true;
+        digits[at - 1] = '0';
+    }
+    digits.insert(digits.begin(), '1');
+    return true;
+}
+
+bool append_numeric(const Decimal& decimal, std::string& out, int shown_digits) {
+    const int scale = std::max({0, -decimal.exponent, shown_digits});
     if (scale > largest_scale) return false;
     const std::string& digits = decimal.digits;
     if (digits.size() > 200'000) return false;

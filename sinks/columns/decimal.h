@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "sinks/columns/lossy.h"
+
 namespace onceward {
 
 // value = (-1)^negative * digits * 10^exponent
@@ -23,9 +25,18 @@ std::optional<Decimal> parse_decimal(std::string_view text);
 // The value as an integer; nullopt if it has a fraction or is out of range.
 std::optional<std::int64_t> whole_number(const Decimal& decimal);
 
-// Appends PostgreSQL's binary numeric (groups of four decimal digits). False, with nothing
-// appended, where the number is beyond what numeric can hold.
-[[nodiscard]] bool append_numeric(const Decimal& decimal, std::string& out);
+// Whether the number has no more digits after the point than `scale`, or was made so; below 0 the
+// last digits before the point have to be zeros. False: that would lose digits, and `lossy` refuses
+// it. Rounds half away from zero, as numeric does.
+[[nodiscard]] bool fit_scale(Decimal& decimal, int scale, Lossy lossy);
+
+// How many digits the number has before the point; below 0: as many zeros follow it.
+int digits_before_point(const Decimal& decimal);
+
+// Appends PostgreSQL's binary numeric (groups of four decimal digits), which shows at least so many
+// digits after the point. False, with nothing appended, where the number is beyond what numeric can
+// hold.
+[[nodiscard]] bool append_numeric(const Decimal& decimal, std::string& out, int shown_digits = 0);
 
 // Not a number, and the two infinities (PostgreSQL 14).
 enum class SpecialNumber : std::uint16_t {

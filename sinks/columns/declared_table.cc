@@ -97,16 +97,46 @@ const KnownType& known_type(const std::string& text, const std::string& base) {
                                 " Write `enum` for an enumeration, and a domain's base type.");
 }
 
+std::invalid_argument no_limits(const std::string& type, const char* wanted) {
+    return std::invalid_argument("`" + type + "` has no valid " + wanted);
+}
+
+// The modifier that the catalog would have for what is in the parentheses.
+int modifier_of(const std::string& type, const KnownType& known, const std::string& numbers) {
+    constexpr int own_bytes = 4;
+    constexpr int most_digits = 1000;
+    const bool text = known.oid == 1042 || known.oid == 1043;
+    if (text && (!numbers.empty() || known.name == "character" || known.name == "char")) {
+        const auto most = number_of<int>(numbers.empty() ? "1" : numbers);
+        if (!most || *most < 1) throw no_limits(type, "length");
+        return *most + own_bytes;
+    }
+    if (numbers.empty()) return -1;
+    if (known.oid == 1700) {
+        std::string plain = numbers;
+        std::erase(plain, ' ');
+        const std::size_t comma = std::min(plain.find(','), plain.size());
+        const auto precision = number_of<int>(plain.substr(0, comma));
+        const auto scale = number_of<int>(comma < plain.size() ? plain.substr(comma + 1) : "0");
+        if (!precision || *precision < 1 || *precision > most_digits || !scale ||
+            *scale < -most_digits || *scale > most_digits) {
+            throw no_limits(type, "precision and scale");
+        }
+        return (*precision << 16 | (*scale & 0x7ff)) + own_bytes;
+    }
+    if (known.oid == 1083 || known.oid == 1114 || known.oid == 1184) {
+        const auto digits = number_of<int>(numbers);
+        if (!digits || *digits < 0) throw no_limits(type, "precision");
+        return std::min(*digits, 6);
+    }
+    return -1;
+}
+
 // Adds what the column needs to be understood: its type, and the element's of an array.
 void declare(const std::string& type, CatalogColumn& column, CatalogTable& table) {
     const TypeName name = parts_of(type);
     const KnownType& known = known_type(type, name.base);
-    const bool bounded = known.oid == 1042 || known.oid == 1043;
-    if (bounded && (!name.numbers.empty() || known.name == "character" || known.name == "char")) {
-        const auto most = number_of<int>(name.numbers.empty() ? "1" : name.numbers);
-        if (!most || *most < 1) throw std::invalid_argument("`" + type + "` has no length");
-        column.modifier = *most + 4;  // as the catalog counts
-    }
+    column.modifier = modifier_of(type, known, name.numbers);
     const char kind = known.oid == any_enum ? 'e' : 'b';
     table.types[known.oid] = {.kind = kind, .name = std::string(known.name)};
     column.type = known.oid;

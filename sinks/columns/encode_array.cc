@@ -44,7 +44,7 @@ simdjson::error_code read_member(ondemand::value& member, Value& value) {
 
 }  // namespace
 
-Misfit array(const Value& value, const ColumnType& type, std::string& out) {
+Misfit array(const Value& value, const ColumnType& type, Lossy lossy, std::string& out) {
     if (value.kind != Value::Kind::json) return no_array;
     thread_local ondemand::parser parser;
     const simdjson::padded_string padded(value.text);
@@ -66,7 +66,7 @@ Misfit array(const Value& value, const ColumnType& type, std::string& out) {
         if (std::move(entry).get(member) || read_member(member, item)) return "holds broken JSON";
         if (item.kind == Value::Kind::json && !takes_json)
             return "holds a member that is not a scalar";
-        const Misfit misfit = append_value(item, element, Provenance::field, out);
+        const Misfit misfit = append_value(item, element, Provenance::field, out, lossy);
         if (!misfit.empty()) return "holds a member that does not fit the array's type";
         ++count;
     }

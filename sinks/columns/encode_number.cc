@@ -14,16 +14,21 @@ namespace {
 constexpr Misfit out_of_range = "is out of the type's range";
 constexpr Misfit no_whole_number = "is not a whole number";
 constexpr Misfit no_number = "is not a number";
+constexpr Misfit beyond_scale =
+    "has more digits after the point than the column keeps (`lossy: round` would round it)";
+constexpr Misfit beyond_precision =
+    "has more digits before the point than the column's precision allows";
 
 struct Whole {
     std::int64_t value = 0;
     Misfit misfit{};
 };
 
-Whole parse_whole(std::string_view text) {
+Whole parse_whole(std::string_view text, Lossy lossy) {
     if (const auto value = number_of<std::int64_t>(text)) return {*value};
-    const auto decimal = parse_decimal(text);
+    auto decimal = parse_decimal(text);
     if (!decimal) return {0, no_number};
+    if (lossy != Lossy::refuse) static_cast<void>(fit_scale(*decimal, 0, lossy));
     const auto whole = whole_number(*decimal);  // 1e3 and 1.0 are whole as well
     if (whole) return {*whole};
     return {0, decimal->exponent < 0 ? no_whole_number : out_of_range};
@@ -35,7 +40,7 @@ bool is_written(const Value& value) {
            value.kind == Value::Kind::bytes;
 }
 
-Whole whole_of(const Value& value) {
+Whole whole_of(const Value& value, Lossy lossy) {
     if (value.kind == Value::Kind::integer) return {value.integer};
     if (value.kind == Value::Kind::natural) {
         if (std::in_range<std::int64_t>(value.natural)) {
@@ -49,7 +54,11 @@ Whole whole_of(const Value& value) {
         if (value.real < -0x1p63 || value.real >= 0x1p63) return {0, out_of_range};
         return {static_cast<std::int64_t>(value.real)};
     }
-    return is_written(value) ? parse_whole(value.text) : Whole{0, no_whole_number};
+    if (is_written(value)) return parse_whole(value.text, lossy);
+    if (value.kind != Value::Kind::real || lossy == Lossy::refuse || !std::isfinite(value.real)) {
+        return {0, no_whole_number};
+    }
+    return parse_whole(NumberText(value).view(), lossy);
 }
 
 template <class Real>
@@ -80,23 +89,39 @@ Misfit real_of(const Value& value, Real& result) {
     return {};
 }
 
-Misfit numeric_from_text(std::string_view text, std::string& out) {
-    const auto decimal = parse_decimal(text);
+Misfit append_special(SpecialNumber special, const ColumnType& type, std::string& out) {
+    if (type.precision > 0 && special != SpecialNumber::nan) {
+        return "is infinite, which a column with a precision cannot hold";
+    }
+    append_numeric(special, out);
+    return {};
+}
+
+Misfit numeric_from_text(std::string_view text, const ColumnType& type, Lossy lossy,
+                         std::string& out) {
+    auto decimal = parse_decimal(text);
     if (!decimal) {
         // Only the words that PostgreSQL itself prints.
-        if (text == "NaN") return append_numeric(SpecialNumber::nan, out), Misfit{};
-        if (text == "Infinity") return append_numeric(SpecialNumber::infinity, out), Misfit{};
-        if (text == "-Infinity")
-            return append_numeric(SpecialNumber::minus_infinity, out), Misfit{};
+        if (text == "NaN") return append_special(SpecialNumber::nan, type, out);
+        if (text == "Infinity") return append_special(SpecialNumber::infinity, type, out);
+        if (text == "-Infinity") return append_special(SpecialNumber::minus_infinity, type, out);
         return no_number;
     }
-    return append_numeric(*decimal, out) ? Misfit{} : out_of_range;
+    if (type.precision == 0) return append_numeric(*decimal, out) ? Misfit{} : out_of_range;
+    // The server would round to the column's scale without a word.
+    if (!fit_scale(*decimal, type.scale, lossy)) return beyond_scale;
+    const bool zero = decimal->digits.empty();
+    if (!zero && digits_before_point(*decimal) > type.precision - type.scale) {
+        return beyond_precision;
+    }
+    if (zero) decimal->exponent = 0;
+    return append_numeric(*decimal, out, type.scale) ? Misfit{} : out_of_range;
 }
 
 }  // namespace
 
-Misfit whole(const Value& value, TypeKind kind, std::string& out) {
-    const Whole whole = whole_of(value);
+Misfit whole(const Value& value, TypeKind kind, Lossy lossy, std::string& out) {
+    const Whole whole = whole_of(value, lossy);
     if (!whole.misfit.empty()) return whole.misfit;
     const std::int64_t number = whole.value;
     if (kind == TypeKind::int8) {
@@ -124,19 +149,18 @@ Misfit real(const Value& value, TypeKind kind, std::string& out) {
     return {};
 }
 
-Misfit numeric(const Value& value, std::string& out) {
-    if (is_written(value)) return numeric_from_text(value.text, out);
+Misfit numeric(const Value& value, const ColumnType& type, Lossy lossy, std::string& out) {
+    if (is_written(value)) return numeric_from_text(value.text, type, lossy, out);
     const bool real = value.kind == Value::Kind::real;
-    if (real && std::isnan(value.real)) return append_numeric(SpecialNumber::nan, out), Misfit{};
+    if (real && std::isnan(value.real)) return append_special(SpecialNumber::nan, type, out);
     if (real && std::isinf(value.real)) {
-        append_numeric(value.real > 0 ? SpecialNumber::infinity : SpecialNumber::minus_infinity,
-                       out);
-        return {};
+        return append_special(
+            value.real > 0 ? SpecialNumber::infinity : SpecialNumber::minus_infinity, type, out);
     }
     if (!real && value.kind != Value::Kind::integer && value.kind != Value::Kind::natural) {
         return no_number;
     }
-    return numeric_from_text(NumberText(value).view(), out);
+    return numeric_from_text(NumberText(value).view(), type, lossy, out);
 }
 
 NumberText::NumberText(const Value& value) {

@@ -61,7 +61,11 @@ Misfit append_time(const Value& value, std::string& out) {
     const std::chrono::microseconds moment{value.integer};
     if (moment < begin_of_1 || moment >= end_of_9999)
         return "is a time outside the years 1 to 9999";
-    out.append(iso_text(moment));
+    if (value.text.empty()) {
+        out.append(iso_text(moment));
+    } else {
+        out.append(value.text);
+    }
     return {};
 }
 

@@ -9,7 +9,7 @@
 #include "dedup/sink/http_header_rules.h"
 #include "schemas/queries.h"
 #include "sinks/columns/catalog.h"
-#include "sinks/columns/column_encoder.h"
+#include "sinks/columns/encode_object.h"
 
 namespace onceward {
 namespace {
@@ -52,6 +52,8 @@ std::string fault_of(const QueryResult& found, int row) {
 
 Misfit append_member(const ColumnOptions& column, const Value& value, std::string& out) {
     Provenance provenance = Provenance::field;
+    // What a conversion has made is no longer what came whole.
+    if (column.conversion.changes_values()) return encode::json(value, provenance, out);
     switch (column.source.kind) {
         case FieldSource::Kind::field:
         case FieldSource::Kind::metadata: break;

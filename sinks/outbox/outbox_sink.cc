@@ -8,7 +8,7 @@
 #include "dedup/base/trace_context.h"
 #include "dedup/message/trace_state.h"
 #include "dedup/sink/packed_headers.h"
-#include "sinks/columns/column_encoder.h"
+#include "sinks/columns/encode_object.h"
 
 namespace onceward {
 namespace {
@@ -74,13 +74,20 @@ std::optional<Rejection> append_headers(const std::vector<ColumnOptions>& wanted
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const std::string_view name = wanted[i].name;
         if (trace != nullptr && is_of_trace(name)) continue;
-        if (values[i].kind == Value::Kind::absent) {
+        Value from = values[i];
+        if (wanted[i].conversion.changes_values()) {
+            Provenance provenance = provenance_of(wanted[i].source.kind);
+            const Misfit misfit = convert(wanted[i].conversion, TypeKind::text, from, provenance);
+            if (!misfit.empty()) return unmappable("header ", misfit, name);
+            from.text = keep(arena, from.text);  // the next header's conversion writes over it
+        }
+        if (from.kind == Value::Kind::absent) {
             if (wanted[i].required) return unmappable("header ", missing, name);
             continue;
         }
         Bytes value;
-        if (values[i].kind != Value::Kind::null) {
-            if (auto rejection = raw_bytes("header ", values[i], arena, value, name)) {
+        if (from.kind != Value::Kind::null) {
+            if (auto rejection = raw_bytes("header ", from, arena, value, name)) {
                 return rejection;
             }
         }

@@ -5,6 +5,8 @@
 
 #include "dedup/base/nearest_name.h"
 #include "dedup/sink/sink.h"
+#include "sinks/columns/conversion_check.h"
+#include "sinks/columns/convert.h"
 
 namespace onceward {
 namespace {
@@ -79,7 +81,12 @@ class Judge {
             return say("has column `" + column.name + "` of type " + column.type_name +
                        ", which this sink cannot write; make it text, or leave it out");
         }
+        for (const std::string& fault : type_faults(wanted, *type)) {
+            say("has column `" + column.name + "` of type " + column.type_name + ", which " +
+                fault);
+        }
         const bool record_time =
+            wanted.conversion.steps.empty() &&
             wanted.source.kind == FieldSource::Kind::metadata && wanted.source.text == "timestamp";
         const bool holds_time = type->kind == TypeKind::timestamptz ||
                                 type->kind == TypeKind::timestamp || type->kind == TypeKind::text ||
@@ -132,11 +139,6 @@ class Judge {
     std::set<std::string> mapped_;
     std::vector<std::string> problems_;
 };
-
-Provenance provenance_of(FieldSource::Kind kind) {
-    const bool field = kind == FieldSource::Kind::field || kind == FieldSource::Kind::metadata;
-    return field ? Provenance::field : Provenance::whole;
-}
 
 std::string update_action(const TableSinkOptions& options, const TablePlan& plan) {
     std::vector<std::string> assignments;
@@ -225,6 +227,7 @@ TablePlan make_plan(const TableSinkOptions& options, const CatalogTable& table) 
         planned.type = supported_type(table, *column).value_or(ColumnType{});
         planned.provenance = provenance_of(wanted.source.kind);
         planned.required = wanted.required;
+        planned.conversion = wanted.conversion;
         planned.key = plan.upserts && std::ranges::find(options.conflict_target, column->name) !=
                                           options.conflict_target.end();
         planned.field = field;

@@ -19,6 +19,7 @@ struct PlannedColumn {
     ColumnType type;
     Provenance provenance = Provenance::field;
     bool required = false;
+    ColumnConversion conversion{};
     bool key = false;       // of the conflict target: a row without it could not be found again
     std::size_t field = 0;  // index in Message::fields
     std::size_t place = 0;  // among the table's live columns

@@ -10,6 +10,7 @@
 #include "schemas/queries.h"
 #include "sinks/columns/catalog.h"
 #include "sinks/columns/column_encoder.h"
+#include "sinks/columns/convert.h"
 #include "sinks/columns/declared_table.h"
 #include "sinks/table/row_preview.h"
 #include "sinks/table/table_plan.h"
@@ -31,14 +32,23 @@ std::optional<Rejection> append_column(const PlannedColumn& column, const Messag
                                        std::string& out) {
     expects(column.field < message.fields.size(), "a message has each field of its plan");
     const bool removes = message.operation == Operation::remove;
-    const Value& value = message.fields[column.field];
+    // Only the key of a removed row is needed.
+    if (removes && !column.key) return binary::put32(out, binary::null_length), std::nullopt;
+    Value value = message.fields[column.field];
+    Provenance provenance = column.provenance;
+    if (column.conversion.changes_values()) {
+        // DANGER: a removal without its key must not remove the row that has the default as its.
+        const auto change = removes ? convert_present : convert;
+        const Misfit misfit = change(column.conversion, column.type.kind, value, provenance);
+        if (!misfit.empty()) return unmappable(column, misfit);
+    }
     const bool nothing = value.kind == Value::Kind::absent || value.kind == Value::Kind::null;
     if (nothing && column.key) return unmappable(column, "is missing, and it identifies the row");
-    if (value.kind == Value::Kind::absent && column.required && !removes) {
+    if (value.kind == Value::Kind::absent && column.required) {
         return unmappable(column, "is missing, and the column is marked `required`");
     }
     const Misfit misfit =
-        append_value(removes && !column.key ? Value{} : value, column.type, column.provenance, out);
+        append_value(value, column.type, provenance, out, column.conversion.lossy);
     if (!misfit.empty()) return unmappable(column, misfit);
     return std::nullopt;
 }

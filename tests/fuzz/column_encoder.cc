@@ -1,6 +1,7 @@
-// Values on their way into each type of column, in PostgreSQL's binary form.
+// Values on their way through conversions and into each type of column, in PostgreSQL's binary
+// form.
 
-#include "sinks/columns/column_encoder.h"
+#include "sinks/columns/convert.h"
 
 #include "consumer/decode/decoder.h"
 #include "tests/fuzz/fuzz.h"
@@ -15,7 +16,27 @@ ColumnType type_of(std::uint8_t choice) {
     ColumnType type;
     type.kind = static_cast<TypeKind>(choice % type_count);
     type.max_characters = (choice & 0x80) != 0 ? 3 : 0;
+    type.precision = (choice & 0x80) != 0 ? 5 : 0;
+    type.scale = 2;
+    type.second_digits = (choice & 0x80) != 0 ? 3 : 6;
     return type;
+}
+
+// Up to three steps, each of one byte.
+ColumnConversion conversion_of(Parts& parts) {
+    ColumnConversion conversion;
+    const std::uint8_t how = parts.byte();
+    conversion.lossy = static_cast<Lossy>(how % 3);
+    for (int step = how / 3 % 4; step > 0; --step) {
+        const std::uint8_t what = parts.byte();
+        Conversion& made = conversion.steps.emplace_back();
+        made.kind = static_cast<Conversion::Kind>(what % conversion_names.size());
+        made.cast = static_cast<CastTarget>(what / 16 % cast_names.size());
+        made.scale = what % 7 - 3;
+        made.map = {{"a", {Value::Kind::text, "b"}}, {"1", {Value::Kind::number, "2"}}};
+        if ((what & 0x80) != 0) made.otherwise = ConstantValue{Value::Kind::null, ""};
+    }
+    return conversion;
 }
 
 std::uint32_t length_at(std::string_view bytes, std::size_t at) {
@@ -59,6 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::Parts parts(fuzz::text_of(data, size));
     ColumnType type = fuzz::type_of(parts.byte());
     type.element = std::make_shared<const ColumnType>(fuzz::type_of(parts.byte() % 17));
+    const ColumnConversion conversion = fuzz::conversion_of(parts);
     const std::uint8_t what = parts.byte();
     Value value;
     value.kind = static_cast<Value::Kind>(what % fuzz::value_count);
@@ -70,12 +92,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         value.natural = value.natural << 8 | static_cast<std::uint8_t>(parts.rest()[i]);
     }
     if (value.kind == Value::Kind::boolean) value.boolean = (what & 0x80) != 0;
+    // As the decoders leave it: a time is of its microseconds alone.
+    if (value.kind == Value::Kind::timestamp) value.text = {};
     const auto provenance = (what & 0x40) != 0 ? Provenance::whole : Provenance::field;
+    const auto append = [&](std::string& out) {
+        Value made = value;
+        Provenance of = provenance;
+        const Misfit misfit = convert(conversion, type.kind, made, of);
+        if (!misfit.empty()) return misfit;
+        return append_value(made, type, of, out, conversion.lossy);
+    };
     std::string first;
     std::string second;
-    const Misfit misfit = append_value(value, type, provenance, first);
-    fuzz::require(misfit == append_value(value, type, provenance, second),
-                  "the same value fits again, or does not");
+    const Misfit misfit = append(first);
+    fuzz::require(misfit == append(second), "the same value fits again, or does not");
     if (!misfit.empty()) return 0;
     fuzz::require(first == second, "the same value has the same bytes");
     const std::uint32_t length = fuzz::length_at(first, 0);

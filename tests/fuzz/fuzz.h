@@ -66,8 +66,10 @@ inline std::string describe(std::span<const Value> values) {
             case Value::Kind::boolean: text += value.boolean ? "1" : "0"; break;
             case Value::Kind::integer:
             case Value::Kind::natural:
-            case Value::Kind::real:
-            case Value::Kind::timestamp: text += std::to_string(value.natural); break;
+            case Value::Kind::real: text += std::to_string(value.natural); break;
+            case Value::Kind::timestamp:
+                text += std::to_string(value.integer) + " " + std::string(value.text);
+                break;
             case Value::Kind::number:
             case Value::Kind::text:
             case Value::Kind::bytes:

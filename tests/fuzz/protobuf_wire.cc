@@ -47,7 +47,8 @@ struct Readers {
     }
     std::string walked(std::string_view payload) {
         std::vector<Value> values(paths.size());
-        return wire->read(payload, values) ? describe(values) : "refused";
+        std::pmr::monotonic_buffer_resource arena;
+        return wire->read(payload, values, arena) ? describe(values) : "refused";
     }
 };
 

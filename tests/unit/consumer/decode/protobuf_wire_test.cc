@@ -101,7 +101,8 @@ class ProtobufWireTest : public ::testing::Test {
     }
     std::vector<std::string> walked(const std::string& payload) {
         std::vector<Value> values(all_paths.size());
-        return all_->read(payload, values) ? texts(values) : std::vector<std::string>{};
+        std::pmr::monotonic_buffer_resource arena;
+        return all_->read(payload, values, arena) ? texts(values) : std::vector<std::string>{};
     }
     static std::vector<std::string> texts(const std::vector<Value>& values) {
         std::vector<std::string> all;
@@ -188,6 +189,7 @@ class ProtobufWireTest : public ::testing::Test {
     std::unique_ptr<proto::Message> message_;
     std::optional<ProtobufFields> fields_;
     std::unique_ptr<ProtobufWire> all_;
+    std::pmr::monotonic_buffer_resource arena_;
 };
 
 // Payloads at random, most of them of the type's own forms: fields that come twice, messages in
@@ -207,7 +209,8 @@ TEST_F(ProtobufWireTest, SaysWhatAParserSays) {
 TEST_F(ProtobufWireTest, TheLastOfAFieldCountsAndMessagesAreMerged) {
     const auto walk = walk_of({"i64", "line.sku", "line.units"});
     std::vector<Value> values(3);
-    ASSERT_TRUE(walk->read("\x18\x01\x18\x02\x92\x01\x03\x0a\x01k\x92\x01\x02\x10\x04"s, values));
+    ASSERT_TRUE(walk->read("\x18\x01\x18\x02\x92\x01\x03\x0a\x01k\x92\x01\x02\x10\x04"s, values,
+                           arena_));
     EXPECT_EQ(values[0].integer, 2);
     EXPECT_EQ(values[1].text, "k");
     EXPECT_EQ(values[2].integer, 2);
@@ -232,11 +235,11 @@ TEST_F(ProtobufWireTest, WhatIsNotWantedIsCheckedAsAParserChecksIt) {
         lines(101),
     };
     for (const std::string& payload : broken) {
-        EXPECT_FALSE(walk->read(payload, values)) << ::testing::PrintToString(payload);
+        EXPECT_FALSE(walk->read(payload, values, arena_)) << ::testing::PrintToString(payload);
         EXPECT_TRUE(parsed(payload).empty()) << ::testing::PrintToString(payload);
     }
     for (const std::string& payload : {lines(100), "\xb2\x01\x02\x01\x7f"s, "\xb0\x01\x7f"s}) {
-        EXPECT_TRUE(walk->read(payload, values)) << ::testing::PrintToString(payload);
+        EXPECT_TRUE(walk->read(payload, values, arena_)) << ::testing::PrintToString(payload);
         EXPECT_FALSE(parsed(payload).empty()) << ::testing::PrintToString(payload);
     }
 }

@@ -18,9 +18,25 @@ TEST(IsoTime, AMomentKeepsItsOffset) {
     EXPECT_EQ(parse_iso_moment("1970-01-01T00:00+02")->offset, 120min);
 }
 
-TEST(IsoTime, FinerThanAMicrosecondIsRounded) {
-    EXPECT_EQ(parse_iso_moment("1970-01-01T00:00:00.0000014999Z")->local, 1us);
-    EXPECT_EQ(parse_iso_moment("1970-01-01T00:00:00.9999995Z")->local, 1s);
+TEST(IsoTime, WhatIsFinerThanAMicrosecondIsSaid) {
+    const auto below = parse_iso_moment("1970-01-01T00:00:00.0000014999Z");
+    EXPECT_EQ(below->local, 1us);
+    EXPECT_EQ(below->rounded(), 1us);
+    EXPECT_TRUE(below->finer.any);
+    EXPECT_FALSE(below->finer.as_postgresql);
+    const auto above = parse_iso_moment("1970-01-01T00:00:00.9999995001Z");
+    EXPECT_EQ(above->local, 999'999us);
+    EXPECT_EQ(above->rounded(), 1s);
+    EXPECT_TRUE(above->finer.as_postgresql);
+    EXPECT_FALSE(parse_iso_moment("1970-01-01T00:00:00.123456000Z")->finer.any);
+    EXPECT_TRUE(parse_iso_time("07:08:09.0000000001")->finer.any);
+}
+
+// PostgreSQL rounds half to even, of the double that it reads.
+TEST(IsoTime, AHalfIsRoundedAsPostgresqlDoes) {
+    EXPECT_FALSE(parse_iso_moment("1970-01-01T00:00:00.0000005Z")->finer.as_postgresql);
+    EXPECT_TRUE(parse_iso_moment("1970-01-01T00:00:00.0000015Z")->finer.as_postgresql);
+    EXPECT_TRUE(parse_iso_moment("1970-01-01T00:00:00.0000005Z")->finer.half_up);
 }
 
 TEST(IsoTime, ALeapSecondIsTheMinutesEnd) {

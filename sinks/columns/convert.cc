@@ -1,0 +1,189 @@
+#include "sinks/columns/convert.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "dedup/base/text.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::string_view blanks = " \t\n\r\f\v";
+
+bool holds_text(const Value& value) {
+    return value.kind == Value::Kind::text || value.kind == Value::Kind::bytes;
+}
+
+// Numbers, booleans and times have neither blanks nor letters.
+Misfit change_text(Conversion::Kind kind, Value& value, std::string& room) {
+    if (value.kind == Value::Kind::json) {
+        return "is an object or array, which has no text to change";
+    }
+    if (!holds_text(value)) return {};
+    if (kind == Conversion::Kind::trim) {
+        const std::size_t begin = std::min(value.text.find_first_not_of(blanks), value.text.size());
+        value.text.remove_prefix(begin);
+        value.text = value.text.substr(0, value.text.find_last_not_of(blanks) + 1);
+        return {};
+    }
+    const bool lower = kind == Conversion::Kind::lower;
+    room.assign(value.text);
+    for (char& c : room) {
+        if (lower && c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        if (!lower && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    }
+    value.text = room;
+    return {};
+}
+
+Misfit from_base64(Value& value, std::string& room) {
+    constexpr Misfit no_base64 = "is not base64";
+    if (!holds_text(value)) return no_base64;
+    room.clear();
+    if (!append_base64(value.text, room)) return no_base64;
+    value = {Value::Kind::bytes, {}, room};
+    return {};
+}
+
+// A field's bytes are the number itself; bytes that came whole (a header, a record key) may be text
+// by accident, so they are always read as base64.
+Misfit from_base64_decimal(const Conversion& conversion, Provenance provenance, Value& value,
+                           std::string& room) {
+    if (value.kind == Value::Kind::bytes && provenance == Provenance::field) {
+        return steps::unscaled_decimal(value.text, conversion.scale, value, room);
+    }
+    std::string bytes;
+    if (const Misfit misfit = from_base64(value, bytes); !misfit.empty()) return misfit;
+    return steps::unscaled_decimal(bytes, conversion.scale, value, room);
+}
+
+Misfit mapped(const Conversion& conversion, Value& value) {
+    const auto found = [&](std::string_view text) {
+        const auto entry = conversion.map.find(text);
+        if (entry != conversion.map.end()) return &entry->second;
+        return conversion.otherwise ? &*conversion.otherwise : nullptr;
+    };
+    const ConstantValue* to = nullptr;
+    switch (value.kind) {
+        case Value::Kind::text:
+        case Value::Kind::bytes:
+        case Value::Kind::number: to = found(value.text); break;
+        case Value::Kind::boolean: to = found(value.boolean ? "true" : "false"); break;
+        case Value::Kind::integer:
+        case Value::Kind::natural:
+        case Value::Kind::real: to = found(encode::NumberText(value).view()); break;
+        case Value::Kind::json:
+        case Value::Kind::timestamp:
+        case Value::Kind::absent:
+        case Value::Kind::null: break;
+    }
+    if (to == nullptr) return "is not in the column's `map`, which has no `otherwise`";
+    value = to->value();
+    return {};
+}
+
+// Whether a number is beyond simdjson's, or is none: that is for the server to say. Newer versions
+// have an error of their own for the first.
+template <class Error>
+bool is_of_number(Error error) {
+    if constexpr (requires { Error::BIGINT_ERROR; }) {
+        if (error == Error::BIGINT_ERROR) return true;
+    }
+    return error == Error::NUMBER_ERROR;
+}
+
+// What a text that holds JSON means.
+Misfit from_json(Value& value, std::string& room) {
+    if (!holds_text(value)) return {};
+    constexpr Misfit no_json = "is not JSON";
+    std::string_view text = value.text;
+    const std::size_t begin = text.find_first_not_of(" \t\n\r");
+    if (begin == std::string_view::npos) return no_json;
+    text = text.substr(begin, text.find_last_not_of(" \t\n\r") + 1 - begin);
+    const bool structure = text[0] == '{' || text[0] == '[';
+    thread_local simdjson::dom::parser parser;
+    simdjson::dom::element root;
+    const simdjson::padded_string padded(text);
+    const simdjson::error_code error = parser.parse(padded).get(root);
+    const bool large = is_of_number(error);
+    if (error != simdjson::SUCCESS && !large) return no_json;
+    if (structure) return value = {Value::Kind::json, {}, text}, Misfit{};
+    if (large || root.is_number()) return value = {Value::Kind::number, {}, text}, Misfit{};
+    if (root.is_null()) return value = {Value::Kind::null, {}, {}}, Misfit{};
+    if (root.is_bool()) {
+        value = {Value::Kind::boolean, {}, {}};
+        value.boolean = text == "true";
+        return {};
+    }
+    room.assign(root.get_string().value_unsafe());
+    value = {Value::Kind::text, {}, room};
+    return {};
+}
+
+Misfit apply(const Conversion& step, TypeKind target, Lossy lossy, Value& value,
+             Provenance& provenance, std::string& room) {
+    using Kind = Conversion::Kind;
+    const Provenance before = std::exchange(provenance, Provenance::field);
+    switch (step.kind) {
+        case Kind::epoch_seconds:
+        case Kind::epoch_millis:
+        case Kind::epoch_micros:
+        case Kind::epoch_nanos:
+        case Kind::epoch_days: return steps::epoch(step.kind, target, lossy, value, room);
+        case Kind::base64: return from_base64(value, room);
+        case Kind::base64_decimal: return from_base64_decimal(step, before, value, room);
+        case Kind::decimal: return steps::decimal(value, room);
+        case Kind::cast: return steps::cast(step.cast, target, lossy, value, room);
+        case Kind::trim:
+        case Kind::lower:
+        case Kind::upper: provenance = before; return change_text(step.kind, value, room);
+        case Kind::map: return mapped(step, value);
+        case Kind::json: return from_json(value, room);
+    }
+    return {};
+}
+
+// Whether the value has a view of the room; an empty text has none that matters.
+bool views(const Value& value, const std::string& room) {
+    const std::less<const char*> before;
+    return !value.text.empty() && !before(value.text.data(), room.data()) &&
+           before(value.text.data(), room.data() + room.size());
+}
+
+bool is_missing(const Value& value) {
+    return value.kind == Value::Kind::absent || value.kind == Value::Kind::null;
+}
+
+}  // namespace
+
+Misfit convert_present(const ColumnConversion& conversion, TypeKind target, Value& value,
+                       Provenance& provenance) {
+    // A step reads what one before it has written, so it never writes over that.
+    thread_local std::array<std::string, 2> rooms;
+    std::size_t room = 0;
+    for (const Conversion& step : conversion.steps) {
+        if (is_missing(value)) return {};
+        const Misfit misfit =
+            apply(step, target, conversion.lossy, value, provenance, rooms[room]);
+        if (!misfit.empty()) return misfit;
+        if (views(value, rooms[room])) room = 1 - room;
+    }
+    return {};
+}
+
+Misfit convert(const ColumnConversion& conversion, TypeKind target, Value& value,
+               Provenance& provenance) {
+    if (!is_missing(value) || !conversion.fallback) {
+        return convert_present(conversion, target, value, provenance);
+    }
+    value = conversion.fallback->value();
+    // As a constant: into json and jsonb it has to be JSON. In a document it is text.
+    provenance = Provenance::whole;
+    if (target == TypeKind::array) value.kind = Value::Kind::json;
+    return {};
+}
+
+}  // namespace onceward
