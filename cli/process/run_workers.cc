@@ -105,9 +105,9 @@ void apply(const ReloadPlan& plan, const Servers& servers, const std::vector<Ser
     }
 }
 
-std::unique_ptr<Worker> make_worker(Server& server, int number, StepObserver* observer,
-                                    Tracer* tracer) {
-    WorkerOptions options = make_worker_options(server.configuration, number, tracer);
+std::unique_ptr<Worker> make_worker(Server& server, int number, const Registries& registries,
+                                    StepObserver* observer, Tracer* tracer) {
+    WorkerOptions options = make_worker_options(server.configuration, number, registries, tracer);
     options.log_windows = server.upkeep.log_windows();
     options.observer = observer;
     options.guard = &server.upkeep.guard();
@@ -215,6 +215,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     // Before what records spans, so that it sends the last of them.
     const std::unique_ptr<TraceExporter> traces = make_trace_exporter(configuration);
     Tracer* const tracer = tracer_of(traces);
+    const Registries registries = make_registries(configuration);
     Servers servers;
     ServerUpkeep* of_routes = nullptr;
     std::vector<ConnectionOptions> connections;
@@ -234,7 +235,8 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         }
     }
     WorkerSlots slots(configuration.group, of_workers, [&](int number) {
-        return make_worker(*hosts[static_cast<std::size_t>(number)], number, observer, tracer);
+        Server& server = *hosts[static_cast<std::size_t>(number)];
+        return make_worker(server, number, registries, observer, tracer);
     });
     slots.start();
     CurrentConfiguration current(configuration);
@@ -257,6 +259,9 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         status.draining = status.draining || draining;
         for (const auto& server : servers) server->upkeep.complete(status);
         if (gateway) gateway->complete(status);
+        for (const auto& [name, registry] : registries) {
+            status.registries.push_back(registry->counts());
+        }
         if (traces) status.traces = traces->tracer().counts();
         status.memory_budget = memory.budget();
     };
