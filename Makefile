@@ -4,7 +4,7 @@
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox bench-inbox-rotation \
 	profile asan tsan format fuzz docs test-inbox linearizable race late packages packages-test \
-	traces-test chart-test page-test bench-search
+	traces-test registry-test chart-test page-test bench-search
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -162,6 +162,12 @@ bench-search: ## How long one search for a key takes among CLAIMS=100000000 clai
 	@scripts/configure release
 	@cmake --build --preset release --target onceward
 	@CLAIMS='$(or $(CLAIMS),100000000)' scripts/bench-search
+
+registry-test: ## Schema registries with a real Apicurio (159 MB from Maven, Java 21)
+	@scripts/setup test
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target onceward integration_registry
+	@tests/registry/run $(ARGUMENTS)
 
 traces-test: ## Traces with a real OpenTelemetry Collector in between (Go, 600 MB of modules)
 	@scripts/setup test

@@ -55,8 +55,11 @@ Reader::Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& a
     topics_.reserve(options.topics.size());
     for (std::size_t i = 0; i < options.topics.size(); ++i) {
         const WorkerTopic& topic = options.topics[i];
-        topics_.push_back(
-            {topic.name, *parts[i].reading, ReadSize(options.batch, topic.batch_messages)});
+        topics_.push_back({topic.name, *parts[i].reading,
+                           ReadSize(options.batch, topic.batch_messages), topic.schemas.get()});
+        if (!topic.schemas) continue;
+        schema_news_.push_back(std::make_unique<SchemaCache::Listener>(
+            *topic.schemas, [this] { source_.wake(); }));
     }
     // A member of an eager group gives everything back before it joins the next generation, so one
     // session time-out between two checks is enough.
@@ -77,6 +80,7 @@ void Reader::run(const std::atomic<bool>& stop) {
         find_brokers();
         seek_to_fences();
         stop_fetching();
+        resume_awaited();
         const bool any = read_topics();
         report_unreadable();
         lag_.tick();
@@ -102,11 +106,16 @@ void Reader::find_brokers() {
     next_bootstrap_ = now + bootstrap_every;
 }
 
+Reader::Topic& Reader::topic(const std::string& name) {
+    return *std::ranges::find_if(topics_, [&](const Topic& one) { return one.name == name; });
+}
+
 void Reader::seek_to_fences() {
     for (const Assignment::Seek& seek : handoff_.begin_seeks()) {
-        const auto topic = std::ranges::find_if(
-            topics_, [&](const Topic& one) { return one.name == seek.partition.topic; });
-        topic->builder.set_topic_id(seek.topic_id);
+        // DANGER: the fence may be before the awaited message. Reading on from that one, it would
+        // leave out those between the two.
+        schema_waits_.forget(seek.partition);
+        topic(seek.partition.topic).builder.set_topic_id(seek.topic_id);
         if (!source_.begin(seek.partition, seek.offset, seek.leader_epoch)) continue;
         handoff_.sought(seek.partition, seek.offset);
     }
@@ -115,7 +124,43 @@ void Reader::seek_to_fences() {
 void Reader::stop_fetching() {
     for (const TopicPartition& partition : handoff_.look(&Assignment::standing)) {
         source_.end(partition);
+        schema_waits_.forget(partition);
     }
+}
+
+void Reader::resume_awaited() {
+    if (schema_waits_.empty()) return;
+    const auto find = [this](const AwaitedRecord& record) {
+        return topic(record.partition.topic).schemas->find(record.schema.id);
+    };
+    const SchemaWaits::News news = schema_waits_.look(find, Clock::now());
+    for (const AwaitedRecord& record : news.waiting) {
+        handoff_.with(&Assignment::awaits_schema, record.partition, describe(record));
+        log_warning("partition.awaits_schema", {{"topic", record.partition.topic},
+                                                {"partition", record.partition.partition.raw()},
+                                                {"offset", record.position.raw()},
+                                                {"schema", id_text(record.schema.id)},
+                                                {"reason", record.schema.reason}});
+    }
+    for (const AwaitedRecord& record : news.ready) {
+        if (!resume(record)) continue;
+        if (schema_waits_.told(record.partition)) {
+            log_info("partition.schema_known",
+                     {{"topic", record.partition.topic},
+                      {"partition", record.partition.partition.raw()},
+                      {"offset", record.position.raw()},
+                      {"schema", id_text(record.schema.id)}});
+        }
+        schema_waits_.forget(record.partition);
+        handoff_.with(&Assignment::awaits_schema, record.partition, "");
+    }
+}
+
+// Whether the wait is over: the partition is read again from that message. If its fence is taken
+// again meanwhile, reading begins at the fence instead.
+bool Reader::resume(const AwaitedRecord& record) {
+    if (!handoff_.look(&Assignment::reading, record.partition)) return false;
+    return source_.begin(record.partition, record.position, record.leader_epoch);
 }
 
 bool Reader::read_topics() {
@@ -180,6 +225,7 @@ void Reader::assigned(const std::vector<TopicPartition>& partitions) {
 }
 
 void Reader::revoked(const std::vector<TopicPartition>& partitions, bool lost) {
+    for (const TopicPartition& partition : partitions) schema_waits_.forget(partition);
     activity_.rebalanced(lost ? &RebalanceCounts::lost : &RebalanceCounts::revoked);
     const auto offsets = handoff_.revoked(partitions, options_.drain_timeout);
     reached(options_.observer, Step::in_rebalance);
@@ -199,6 +245,14 @@ void Reader::out_of_range(const TopicPartition& partition) {
 
 void Reader::unreadable(const UnreadableRecords& records) {
     unreadable_records_.push_back(records);
+}
+
+void Reader::awaits_schema(const AwaitedRecord& record) {
+    AwaitedRecord awaited = record;
+    awaited.schema.reason =
+        topic(record.partition.topic).schemas->find(record.schema.id).reason;
+    handoff_.with(&Assignment::awaits_schema, record.partition, describe(awaited));
+    schema_waits_.add(std::move(awaited), Clock::now());
 }
 
 void Reader::partition_failed(const TopicPartition& partition, int code,

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "consumer/kafka/group_observer.h"
 #include "consumer/kafka/kafka_source.h"
 #include "consumer/partitions/handoff.h"
+#include "consumer/partitions/schema_waits.h"
+#include "consumer/registry/schema_cache.h"
 #include "consumer/watch/lag_observer.h"
 #include "consumer/watch/memory_suspect.h"
 #include "consumer/watch/worker_activity.h"
@@ -71,11 +74,15 @@ class Reader final : private SourceListener {
     bool read_topics();
     void note(const std::string& topic, const Chunk& chunk);
     void report_unreadable();
+    // Reads on where a message's schema has become known.
+    void resume_awaited();
+    bool resume(const AwaitedRecord& record);
 
     void assigned(const std::vector<TopicPartition>& partitions) override;
     void revoked(const std::vector<TopicPartition>& partitions, bool lost) override;
     void out_of_range(const TopicPartition& partition) override;
     void unreadable(const UnreadableRecords& records) override;
+    void awaits_schema(const AwaitedRecord& record) override;
     void partition_failed(const TopicPartition& partition, int code,
                           const std::string& reason) override;
 
@@ -83,7 +90,10 @@ class Reader final : private SourceListener {
         const std::string& name;
         MessageBuilder& builder;
         ReadSize size;
+        SchemaCache* schemas;  // null: nothing is awaited
     };
+    Topic& topic(const std::string& name);
+
     const WorkerOptions& options_;
     Handoff& handoff_;
     WorkerActivity& activity_;
@@ -92,6 +102,8 @@ class Reader final : private SourceListener {
     LagObserver lag_;
     std::optional<GroupObserver> group_;                 // for static members
     std::vector<UnreadableRecords> unreadable_records_;  // reported by the read() under way
+    SchemaWaits schema_waits_;
+    std::vector<std::unique_ptr<SchemaCache::Listener>> schema_news_;  // wakes the reader
     Clock::time_point next_bootstrap_;
     std::atomic<bool> joined_{false};
     std::atomic<Clock::time_point> last_poll_{Clock::now()};

@@ -26,7 +26,8 @@ std::vector<TopicParts> make_parts(const WorkerOptions& options) {
     for (const WorkerTopic& topic : options.topics) {
         TopicParts& made = parts.emplace_back();
         made.sink = topic.sink();
-        const MessageBuilderOptions from{options.kafka.group, topic.name, topic.format, topic.key};
+        const MessageBuilderOptions from{options.kafka.group, topic.name, topic.format, topic.key,
+                                         topic.schemas};
         made.reading = std::make_unique<MessageBuilder>(from, *made.sink);
         made.finishing = std::make_unique<MessageBuilder>(from, *made.sink);
         if (!topic.dedup) made.reading->disable_keys();
@@ -135,7 +136,12 @@ Worker::Status Worker::status() const {
     const auto entries = state_->handoff.look(&Assignment::entries);
     status.partitions = entries.size();
     for (const auto& [partition, entry] : entries) {
-        if (entry.phase == PartitionPhase::reading) ++status.reading;
+        if (entry.phase == PartitionPhase::reading) {
+            ++status.reading;
+            if (!entry.awaits_schema.empty()) {
+                status.awaiting_schema.emplace_back(partition, entry.awaits_schema);
+            }
+        }
         if (entry.phase == PartitionPhase::halted) status.halted.push_back({partition, entry.halt});
         if (entry.phase == PartitionPhase::paused) {
             status.paused.emplace_back(partition, entry.pause);

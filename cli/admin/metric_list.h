@@ -105,6 +105,24 @@ inline constexpr MetricSpec metric_list[] = {
      GivenBy::workers,
      "Partitions of this process that an operator has paused. That is no fault, and `/readyz` "
      "ignores it."},
+    {"onceward_partitions_awaiting_schema", MetricKind::gauge, "topic", "partitions",
+     GivenBy::workers,
+     "Partitions of this process whose next message waits for its schema: it is being fetched, or "
+     "the registry is in trouble."},
+    {"onceward_registry_fetches_total", MetricKind::counter, "registry outcome", "fetches",
+     GivenBy::workers,
+     "Fetches of schemas, references included, by their ends: `found`, `unknown` (the registry "
+     "has no such schema), `refused` (it cannot be used), `failed` (the registry or the way to it "
+     "is in trouble; tried again)."},
+    {"onceward_registry_schemas", MetricKind::gauge, "registry", "schemas",
+     GivenBy::workers,
+     "Schemas that the process keeps, and ids that it knows to have none."},
+    {"onceward_registry_schema_bytes", MetricKind::gauge, "registry", "bytes",
+     GivenBy::workers,
+     "Their size."},
+    {"onceward_registry_available", MetricKind::gauge, "registry", "1 or 0",
+     GivenBy::workers,
+     "0 from when a fetch fails until one succeeds."},
     {"onceward_offsets_lost", MetricKind::gauge, "topic", "offsets",
      GivenBy::workers,
      "Offsets that halted partitions can no longer read: the log lost them."},

@@ -196,6 +196,18 @@ void add_durable(Families& families, const std::string& group, const DurableTota
                             seconds(durable.read_at.time_since_epoch()));
 }
 
+void add_registry(Families& families, const RegistryCounts& registry) {
+    const Metrics of{families, {{"registry", registry.name}}};
+    of.counters("onceward_registry_fetches_total", "outcome",
+                {{"found", registry.fetches.found},
+                 {"unknown", registry.fetches.unknown},
+                 {"refused", registry.fetches.refused},
+                 {"failed", registry.fetches.failed}});
+    of.gauge("onceward_registry_schemas", registry.schemas);
+    of.gauge("onceward_registry_schema_bytes", registry.bytes);
+    of.gauge("onceward_registry_available", registry.trouble.empty() ? 1 : 0);
+}
+
 void add_traces(const Metrics& of, const TraceCounts& counts) {
     of.counters("onceward_trace_spans_total", "result",
                 {{"exported", counts.exported},
@@ -243,11 +255,15 @@ std::string metrics_text(const ProcessStatus& process) {
     WorkerCounts counts = process.of_ended_workers;
     std::vector<HaltedPartition> halted;
     std::map<std::string, int> paused;
+    std::map<std::string, int> awaiting_schema;
     for (const WorkerState& worker : process.workers) {
         if (!worker.status) continue;
         counts += worker.status->counts;
         halted.insert(halted.end(), worker.status->halted.begin(), worker.status->halted.end());
         for (const auto& [partition, reason] : worker.status->paused) ++paused[partition.topic];
+        for (const auto& [partition, reason] : worker.status->awaiting_schema) {
+            ++awaiting_schema[partition.topic];
+        }
     }
     // A front door alone counts none of this, and 0 would be taken for an idle worker.
     if (!process.workers.empty()) add_counts(of, counts);
@@ -255,6 +271,7 @@ std::string metrics_text(const ProcessStatus& process) {
     for (const auto& [topic, totals] : counts.topics) {
         add_halted(families, topic, halted);
         of.gauge("onceward_partitions_paused", paused[topic], {{"topic", topic}});
+        of.gauge("onceward_partitions_awaiting_schema", awaiting_schema[topic], {{"topic", topic}});
     }
     for (const WorkerState& worker : process.workers) {
         if (worker.status) add_lag(families, worker.status->lag);
@@ -273,6 +290,7 @@ std::string metrics_text(const ProcessStatus& process) {
             of.counter("onceward_http_statement_timeouts_total", count, {{"route", route}});
         }
     }
+    for (const RegistryCounts& registry : process.registries) add_registry(families, registry);
     if (process.traces) add_traces(of, *process.traces);
     if (process.durable) add_durable(families, process.group, *process.durable);
     if (process.reload) add_reloads(of, *process.reload);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/configuration/databases.h"
+#include "consumer/registry/schema_cache.h"
 #include "consumer/relay/relay.h"
 #include "consumer/worker.h"
 #include "dedup/retention/ledger_view.h"
@@ -95,6 +96,7 @@ struct ProcessStatus {
     std::optional<FrontDoorState> front_door;            // nullopt if no route keeps keys
     std::optional<ServerCounts> server;                  // of the front door
     std::map<std::string, std::int64_t> upstream_calls;  // under way, by the route
+    std::vector<RegistryCounts> registries;
     std::optional<TraceCounts> traces;                   // nullopt if they are off
     std::optional<std::int64_t> resident_bytes;          // nullopt if the system does not say
     std::optional<std::int64_t> memory_budget;           // nullopt if there is none

@@ -146,6 +146,26 @@ ConnectResult check_brokers(const Configuration& configuration) {
     return result;
 }
 
+ConnectResult check_registries(const Configuration& configuration) {
+    ConnectResult result;
+    for (std::size_t index = 0; index < configuration.registries.size(); ++index) {
+        const RegistryConfiguration& registry = configuration.registries[index];
+        for (const std::string& address : registry.urls) {
+            const std::string fault = registry_fault(registry, address);
+            const std::string subject = "registry " + registry.name + " at " + address;
+            if (fault.empty()) {
+                result.good.push_back(subject + ": reached, and it takes the login");
+                continue;
+            }
+            result.error(registry.mark, "registries[" + std::to_string(index) + "]",
+                         "The " + subject + " " + fault +
+                             ". While it is so, messages with a schema that is not known yet "
+                             "wait. Check `urls`, the login and `ca_file`.");
+        }
+    }
+    return result;
+}
+
 ConnectResult check_database(const Configuration& configuration) {
     ConnectResult result;
     const auto fail = [&](const std::string& message) {

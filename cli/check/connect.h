@@ -1,5 +1,5 @@
 #pragma once
-// What `check --connect` asks the brokers and the database. It writes nothing and joins no group.
+// What `check --connect` asks the brokers, the schema registries and the database. It writes nothing and joins no group.
 // Used by one thread.
 
 #include <string>
@@ -23,6 +23,9 @@ struct ConnectResult {
 };
 
 ConnectResult check_brokers(const Configuration& configuration);
+// Whether the schema registries answer and take the login, each at each of its addresses. Throws
+// std::runtime_error if libcurl cannot start.
+ConnectResult check_registries(const Configuration& configuration);
 // Checks one server, its topics and routes: see used_databases().
 ConnectResult check_database(const Configuration& configuration);
 // Checks whether reading can continue at each fence: its offset is still in the log, and it is the

@@ -92,16 +92,18 @@ void report_spread(const TopicConfiguration& topic, const SpreadKeys& spread,
 }
 
 void sample_topic(const Configuration& configuration, const TopicConfiguration& topic,
-                  Connection& connection, BrokerView& log, RangeReader& sampler, int count,
-                  Sample& sample) {
+                  const Registries& registries, Connection& connection, BrokerView& log,
+                  RangeReader& sampler, int count, Sample& sample) {
     const Reach reach = configuration.ledgers.at(topic.ledger).reach;
     const std::unique_ptr<Sink> sink = make_sink(topic);
-    MessageBuilder intake({configuration.group, topic.name, topic.format, topic.key}, *sink);
+    MessageBuilder intake({configuration.group, topic.name, topic.format, topic.key,
+                           patient(registry_of(registries, topic))},
+                          *sink);
     intake.set_topic_id(log.queries().identity(topic.name).topic_id);
     sink->prepare(connection);
     Chunk chunk;
     for (Record& record : sampler.read(newest(log, topic.name, count), read_limit)) {
-        intake.take(std::move(record), chunk);
+        take_now(intake, std::move(record), chunk);
     }
     std::vector<SampledRecord> records;
     std::vector<Digest> digests;
@@ -123,9 +125,10 @@ Sample sample_records(const Configuration& configuration, int count) {
     Connection connection(configuration.postgres);
     BrokerView log(configuration.kafka);
     RangeReader sampler(configuration.kafka);
+    const Registries registries = make_registries(configuration);
     Sample sample;
     for (const TopicConfiguration& topic : configuration.topics) {
-        sample_topic(configuration, topic, connection, log, sampler, count, sample);
+        sample_topic(configuration, topic, registries, connection, log, sampler, count, sample);
     }
     return sample;
 }

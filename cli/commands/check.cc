@@ -110,6 +110,7 @@ CheckResult look(const CheckOptions& options, const std::string& file) {
     result.findings = loaded.findings;
     if (result.has_errors() || (!options.connect && options.sample == 0)) return result;
     result.add(check_brokers(loaded.configuration));
+    result.add(check_registries(loaded.configuration));
     // Also a server that routes alone are on; fences and records are of topics.
     for (const Configuration& database : used_databases(loaded.configuration)) {
         result.add(check_database(database));
@@ -148,7 +149,8 @@ void add_check(CLI::App& program, Commands& commands) {
     command->add_flag("--strict-env", options->strict_environment,
                       "A variable that is not set is an error, as it is in `run`");
     command->add_flag("--connect", options->connect,
-                      "Also ask brokers and database: topics, group, schema, privileges, sinks");
+                      "Also ask brokers, schema registries and database: topics, group, schema, "
+                      "privileges, sinks");
     command
         ->add_option("--sample", options->sample,
                      "Also pass up to N of each topic's newest records through decoder, key and "

@@ -193,7 +193,8 @@ ReplayOptions options_of(const ReplayArguments& arguments, const OperatorSetup& 
                          const LogIdentity& identity) {
     ReplayOptions options;
     options.group = setup.configuration->group;
-    options.worker = make_worker_options(*setup.configuration, 0);
+    options.worker = make_worker_options(*setup.configuration, 0,
+                                         make_registries(*setup.configuration));
     std::erase_if(options.worker.topics,
                   [&](const WorkerTopic& topic) { return topic.name != arguments.topic; });
     options.worker.postgres = setup.connection;

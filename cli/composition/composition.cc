@@ -53,7 +53,8 @@ std::unique_ptr<Sink> make_sink(const TopicConfiguration& topic, Tracer* tracer)
 
 std::unique_ptr<Sink> make_dead_letter_sink() { return std::make_unique<DeadLetterSink>(); }
 
-WorkerOptions make_worker_options(const Configuration& configuration, int number, Tracer* tracer) {
+WorkerOptions make_worker_options(const Configuration& configuration, int number,
+                                  const Registries& registries, Tracer* tracer) {
     WorkerOptions options;
     options.tracer = tracer;
     options.number = number;
@@ -67,6 +68,7 @@ WorkerOptions make_worker_options(const Configuration& configuration, int number
         topic.name = from.name;
         topic.format = from.format;
         topic.key = from.key;
+        topic.schemas = registry_of(registries, from);
         topic.ledger = configuration.ledgers.at(from.ledger);
         topic.reject = from.reject;
         if (from.stores_results) topic.answers = from.answers;

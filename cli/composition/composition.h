@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/composition/registries.h"
 #include "cli/configuration/configuration.h"
 #include "consumer/relay/relay.h"
 #include "consumer/writing/worker_options.h"
@@ -20,8 +21,9 @@ std::unique_ptr<Sink> make_sink(const TopicConfiguration& topic, Tracer* tracer 
 std::unique_ptr<Sink> make_dead_letter_sink();
 
 // The options of worker `number` of the process, 0 being the first one.
+// `registries`: those of make_registries().
 WorkerOptions make_worker_options(const Configuration& configuration, int number,
-                                  Tracer* tracer = nullptr);
+                                  const Registries& registries, Tracer* tracer = nullptr);
 
 // The options of the job that rotates these ledgers and drops what has expired in them.
 RetentionOptions make_retention_options(const ConnectionOptions& connection,

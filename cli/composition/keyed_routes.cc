@@ -14,7 +14,7 @@ SinkIntake intake_of(const TopicConfiguration& message, const MessageBuilderOpti
     made.sink = make_sink(message, tracer);
     const auto intake = std::make_shared<MessageBuilder>(options, *made.sink);
     made.take = [intake](Record record, const MessageKey& key, Chunk& chunk) {
-        intake->take(std::move(record), key, chunk);
+        take_now(*intake, std::move(record), key, chunk);
     };
     return made;
 }

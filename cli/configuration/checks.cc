@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "cli/configuration/registry.h"
 #include "cli/configuration/units.h"
 #include "cli/configuration/values.h"
 #include "dedup/base/text.h"
@@ -259,6 +260,7 @@ void check_combinations(const Configuration& configuration, Report& report) {
     check_kafka(configuration, report);
     check_postgres(configuration, report);
     check_databases(configuration, report);
+    check_registries(configuration, report);
     check_admin(configuration, report);
     check_admin_access(configuration, report);
     check_traces(configuration.traces, Section(report, "traces"));

@@ -58,6 +58,23 @@ struct DatabaseConfiguration {
     Secret operator_dsn;  // for acts at the admin port; '': dsn
 };
 
+// A schema registry with Confluent's HTTP protocol.
+struct RegistryConfiguration {
+    std::string name;
+    Mark mark;
+    std::vector<std::string> urls;
+    std::string username;  // with `password`, or a token, or nothing
+    Secret password;
+    Secret token;
+    std::string token_file;
+    std::string ca_file;  // '': the system's
+    std::string certificate_file, key_file;
+    std::chrono::milliseconds timeout{10'000};
+    std::size_t schemas = 1000;
+    std::size_t bytes = 64 << 20;
+    std::chrono::milliseconds unknown_for{60'000};
+};
+
 // Who may do what at the admin port.
 struct AdminConfiguration {
     struct Credentials {
@@ -82,6 +99,8 @@ struct TopicConfiguration {
     std::string database = default_database;
     FormatOptions
         format;          // with its tombstone policy; paths are resolved against the file's folder
+    std::string registry;  // a name in Configuration::registries; '': its schemas are in files, or
+                           // it needs none
     KeyOptions key;      // `operation` is filled in
     std::string ledger;  // a name in Configuration::ledgers
     Mark reach_mark;
@@ -156,6 +175,7 @@ struct Configuration {
     std::string postgres_path = "postgres";
     std::string database = default_database;       // the name of that server
     std::vector<DatabaseConfiguration> databases;  // in the file's order; names are unique
+    std::vector<RegistryConfiguration> registries;  // in the file's order; names are unique
     int workers = 1;
     BatchLimits batch;
     // How long a shutdown or a revoke waits for the batch in flight before it rolls back.

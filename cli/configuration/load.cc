@@ -11,6 +11,7 @@
 #include "cli/configuration/origins.h"
 #include "cli/configuration/values.h"
 #include "consumer/decode/decoder.h"
+#include "consumer/decode/registry_decoder.h"
 #include "dedup/base/expects.h"
 
 namespace onceward {
@@ -45,6 +46,12 @@ void resolve_paths(Configuration& configuration, const std::filesystem::path& fo
         resolve(*file, folder);
     }
     resolve(configuration.traces.ca_file, folder);
+    for (RegistryConfiguration& registry : configuration.registries) {
+        for (std::string* file : {&registry.token_file, &registry.ca_file,
+                                  &registry.certificate_file, &registry.key_file}) {
+            resolve(*file, folder);
+        }
+    }
     HttpConfiguration& http = configuration.http;
     resolve(http.server.certificate_file, folder);
     resolve(http.server.key_file, folder);
@@ -77,6 +84,20 @@ std::vector<std::string> wanted_paths(const TopicConfiguration& topic) {
         if (source.kind == FieldSource::Kind::field) paths.push_back(source.text);
     }
     return paths;
+}
+
+// A registry is not asked: what the messages' schemas have shows with the messages.
+class NoSchemas final : public SchemaSource {
+  public:
+    SchemaAnswer find(const SchemaId&) override { return {}; }
+};
+
+void check_decoder(const TopicConfiguration& topic) {
+    if (topic.registry.empty()) {
+        make_decoder(topic.format, wanted_paths(topic));
+    } else {
+        make_registry_decoder(topic.format, wanted_paths(topic), std::make_shared<NoSchemas>());
+    }
 }
 
 std::string lines_of(const std::vector<Finding>& findings, const std::string& file) {
@@ -138,7 +159,7 @@ void check_setup(LoadResult& result) {
     expects(result.usable(), "the set-up of a usable configuration is checked");
     for (const TopicConfiguration& topic : result.configuration.topics) {
         try {
-            make_decoder(topic.format, wanted_paths(topic));
+            check_decoder(topic);
         } catch (const FormatError& error) {
             result.findings.push_back(
                 {Finding::Severity::error, topic.mark, topic.path, error.what()});

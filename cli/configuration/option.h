@@ -62,12 +62,13 @@ struct MessageTarget {
     WebhookOptions webhook{};
 };
 
-// What is being filled; null outside of databases[], of topics[] and of http.routes[].
+// What is being filled; null outside of databases[], registries[], topics[] and http.routes[].
 struct OptionTarget : MessageTarget {
     explicit OptionTarget(Configuration& filled) : configuration(filled) {}
 
     Configuration& configuration;
     DatabaseConfiguration* database = nullptr;
+    RegistryConfiguration* registry = nullptr;
     TopicConfiguration* topic = nullptr;
     RouteConfiguration* route = nullptr;
 };

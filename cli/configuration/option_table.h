@@ -15,6 +15,7 @@ const std::vector<OptionSpec>& option_table();
 extern const std::vector<OptionSpec> process_options;
 extern const std::vector<OptionSpec> admin_options;
 extern const std::vector<OptionSpec> trace_options;
+extern const std::vector<OptionSpec> registry_options;
 extern const std::vector<OptionSpec> topic_options;
 extern const std::vector<OptionSpec> key_and_ledger_options;
 extern const std::vector<OptionSpec> sink_options;

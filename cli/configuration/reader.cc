@@ -2,6 +2,7 @@
 #include <regex>
 
 #include "cli/configuration/option_table.h"
+#include "cli/configuration/registry.h"
 #include "cli/configuration/values.h"
 
 namespace onceward {
@@ -129,8 +130,9 @@ class OptionReader {
             const bool needed = node != nullptr || parent.find("http") == nullptr;
             if (needed) read_topics(node, child, parent.mark, path);
         } else if (child.list) {
-            const auto read =
-                child.name == "routes" ? &OptionReader::read_routes : &OptionReader::read_databases;
+            const auto read = child.name == "routes"       ? &OptionReader::read_routes
+                              : child.name == "registries" ? &OptionReader::read_registries
+                                                           : &OptionReader::read_databases;
             if (node != nullptr) (this->*read)(*node, child, path);
         } else {
             const Node empty{.kind = Node::Kind::mapping, .mark = parent.mark};
@@ -175,6 +177,15 @@ class OptionReader {
         const auto read = [&](const Node& item, const std::string& at, std::size_t) {
             to_.database = &configuration_.databases.emplace_back();
             to_.database->mark = item.mark;
+            read_mapping(item, tree, at);
+        };
+        read_list(node, tree, path, "name", read);
+    }
+
+    void read_registries(const Node& node, const OptionTree& tree, const std::string& path) {
+        const auto read = [&](const Node& item, const std::string& at, std::size_t) {
+            to_.registry = &configuration_.registries.emplace_back();
+            to_.registry->mark = item.mark;
             read_mapping(item, tree, at);
         };
         read_list(node, tree, path, "name", read);
@@ -278,6 +289,7 @@ class OptionReader {
 
 void read_configuration(const Node& root, Configuration& configuration, Report& report) {
     OptionReader(configuration, report).read_mapping(root, option_tree(), "");
+    tie_registries(configuration, report);
     configuration.kafka.group = configuration.group;
     configuration.admin = parse_listen_address(configuration.admin_text);
     if (const auto address = parse_listen_address(configuration.http.listen_text)) {

@@ -32,10 +32,12 @@ void check_field_path(const FieldSource& source, Format format, const std::strin
                       const Section& at) {
     const std::string& text = source.text;
     if (source.kind != FieldSource::Kind::field || !at.known("format")) return;
-    if (format == Format::json && !text.empty() && text.front() != '/') {
+    const bool pointers = format == Format::json || format == Format::avro;
+    if (pointers && !text.empty() && text.front() != '/') {
         std::string pointer = "/" + text;
         std::ranges::replace(pointer, '.', '/');
-        at.error(option, "A path into JSON is a JSON pointer. Write `" + pointer + "`.");
+        at.error(option, std::string("A path into ") + (format == Format::json ? "JSON" : "Avro") +
+                             " is a JSON pointer. Write `" + pointer + "`.");
     } else if (format == Format::protobuf && (text.empty() || text.front() == '/')) {
         std::string dotted = text.empty() ? "order.id" : text.substr(1);
         std::ranges::replace(dotted, '/', '.');
@@ -72,7 +74,8 @@ namespace {
 
 FieldSource field_of(const std::string& path) { return {FieldSource::Kind::field, path}; }
 
-void check_protobuf(const FormatOptions& format, const Section& at) {
+void check_protobuf(const TopicConfiguration& message, const Section& at) {
+    const FormatOptions& format = message.format;
     if (format.format != Format::protobuf) {
         if (!at.given()) return;
         at.error("",
@@ -80,12 +83,14 @@ void check_protobuf(const FormatOptions& format, const Section& at) {
                  "remove it.");
         return;
     }
+    if (!message.registry.empty()) return;
     const bool set = at.given("descriptor_set");
     const bool files = at.given("proto_files");
     at.check({
         {!set && !files, "descriptor_set",
          "Protobuf needs its types. Write `protobuf:` with `descriptor_set: FILE` (protoc "
-         "--include_imports --descriptor_set_out=FILE) or `proto_files: [...]`."},
+         "--include_imports --descriptor_set_out=FILE) or `proto_files: [...]`, or name the topic's "
+         "`registry`."},
         {set && files, "proto_files", "Give either `descriptor_set` or `proto_files`, not both."},
         {!at.given("message"), "message",
          "The message's type is missing. Write `message: package.Name`."},
@@ -94,13 +99,16 @@ void check_protobuf(const FormatOptions& format, const Section& at) {
     for (const std::string& file : format.proto_files) check_file(file, "proto_files", at);
 }
 
-void check_format(const FormatOptions& format, const Section& at) {
+void check_format(const TopicConfiguration& message, const Section& at) {
+    const FormatOptions& format = message.format;
     if (!at.known("format")) return;
-    check_protobuf(format, at.at("protobuf"));
-    if (format.envelope != Envelope::none && format.format != Format::json) {
+    check_protobuf(message, at.at("protobuf"));
+    const bool avro_event =
+        format.format == Format::avro && format.envelope == Envelope::debezium;
+    if (format.envelope != Envelope::none && format.format != Format::json && !avro_event) {
         at.error(
             "envelope",
-            "Envelopes are unwrapped from JSON only. Write `format: json`, or `envelope: none` "
+            "Envelopes are unwrapped from JSON only, `debezium` from Avro too. Write `format: json`, or `envelope: none` "
             "and paths that start inside the envelope.");
     }
 }
@@ -268,7 +276,7 @@ void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger, c
 
 void check_message(const TopicConfiguration& message, const LedgerOptions& ledger,
                    const Section& at) {
-    check_format(message.format, at);
+    check_format(message, at);
     check_ledger(ledger, at);
     check_lease(message, ledger, at);
     check_outboxes(message, at);

@@ -12,13 +12,19 @@ const std::vector<OptionSpec> topic_options = {
      "A new server does not know what was applied on the previous one: the topic halts until "
      "`onceward offsets --set` says where it begins there."},
     {"topics[].format", "json",
-     into([](To& to) { return &to.topic->format.format; }, {"json", "protobuf", "raw"}),
-     "What the payload is. `raw` reads nothing in it: keys and columns then come from headers, the "
+     into([](To& to) { return &to.topic->format.format; }, {"json", "protobuf", "raw", "avro"}),
+     "What the payload is. `avro` needs a `registry`. `raw` reads nothing in it: keys and columns then come from headers, the "
      "record's key and metadata."},
     {"topics[].framing", "none",
      into([](To& to) { return &to.topic->format.framing; }, {"none", "confluent"}),
      "`confluent`: a byte 0, a schema id and, for Protobuf, the message's index are before the "
      "payload."},
+    {"topics[].registry", "<the only one, where the format needs one>",
+     into([](To& to) { return &to.topic->registry; }),
+     "The registry that has the messages' schemas: a name in `registries`. Each message names its "
+     "schema, as `framing: confluent` has it, which this implies. JSON is read without its schema.",
+     "A partition waits while the schema of its next message cannot be fetched. A message whose "
+     "schema the registry does not have goes to the dead letters."},
     {"topics[].envelope", "none",
      into([](To& to) { return &to.topic->format.envelope; }, {"none", "connect", "debezium"}),
      "JSON only. `connect` reads `payload` of a Connect record, `debezium` the row of a change "

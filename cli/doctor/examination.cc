@@ -28,6 +28,19 @@ std::vector<ProbeRow> ask_process(const ListenAddress& address, const std::strin
              "The page on halted topics says what each reason needs."}};
 }
 
+// One that does not answer is given up before the probe's time is over, so that the reason is heard.
+Probe registry_probe(Configuration configuration, std::size_t index,
+                     std::chrono::milliseconds limit) {
+    RegistryConfiguration registry = configuration.registries[index];
+    const auto addresses = static_cast<std::int64_t>(std::max<std::size_t>(registry.urls.size(), 1));
+    registry.timeout = std::min(registry.timeout, limit * 4 / 5 / addresses);
+    const std::string name = registry.name;
+    configuration.registries = {std::move(registry)};
+    return {"registries", name, [asked = std::move(configuration)] {
+                return rows_of(check_registries(asked));
+            }};
+}
+
 std::vector<Probe> first_probes(const Configuration& configuration,
                                 const std::vector<Configuration>& databases,
                                 std::chrono::milliseconds limit) {
@@ -35,6 +48,9 @@ std::vector<Probe> first_probes(const Configuration& configuration,
     if (!configuration.topics.empty()) probes.push_back(bootstrap_probe(configuration, limit));
     for (const Configuration& database : databases) {
         probes.push_back(database_probe(database, limit));
+    }
+    for (std::size_t index = 0; index < configuration.registries.size(); ++index) {
+        probes.push_back(registry_probe(configuration, index, limit));
     }
     if (configuration.admin && configuration.admin->port != 0) {
         probes.push_back({"process", "admin port",

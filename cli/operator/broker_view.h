@@ -30,6 +30,7 @@ class BrokerView {
         void revoked(const std::vector<TopicPartition>&, bool) override {}
         void out_of_range(const TopicPartition&) override {}
         void unreadable(const UnreadableRecords&) override {}
+        void awaits_schema(const AwaitedRecord&) override {}
         void partition_failed(const TopicPartition&, int, const std::string&) override {}
     };
     Silent listener_;

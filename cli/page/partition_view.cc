@@ -44,6 +44,9 @@ void add_worker(std::vector<PartitionView>& views, const WorkerState& worker) {
     for (const auto& [partition, why] : status.paused) {
         view_of(views, worker, partition).paused = why;
     }
+    for (const auto& [partition, why] : status.awaiting_schema) {
+        view_of(views, worker, partition).awaits_schema = why;
+    }
 }
 
 nlohmann::json halt_json(const Halt& halt) {
@@ -106,6 +109,7 @@ nlohmann::json to_json(const PartitionView& view) {
     if (view.stalled) json["stalled_because"] = view.reason;
     if (view.halt) json["halted"] = halt_json(*view.halt);
     if (!view.paused.empty()) json["paused"] = view.paused;
+    if (!view.awaits_schema.empty()) json["awaits_schema"] = view.awaits_schema;
     return json;
 }
 

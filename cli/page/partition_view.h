@@ -33,6 +33,7 @@ struct PartitionView {
     std::string reason = {};        // of the stall
     std::optional<Halt> halt = {};  // halted
     std::string paused = {};        // why; '' if it is not
+    std::string awaits_schema = {};  // the same
 };
 
 std::vector<PartitionView> read_partitions(Connection& connection, const std::string& database,

@@ -44,6 +44,8 @@ constexpr Rule topic_rules[] = {
      "messages that wait in the old format do not fit and are rejected", wait_for_zero},
     {"framing", Level::danger, false,
      "messages that wait in the old framing do not fit and are rejected", wait_for_zero},
+    {"registry", Level::danger, false,
+     "messages that wait name their schemas by the ids of the old registry", wait_for_zero},
     {"envelope", Level::danger, false,
      "messages that wait in the old envelope are read in another way", wait_for_zero},
     {"protobuf.message", Level::danger, false,

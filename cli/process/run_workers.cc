@@ -82,12 +82,14 @@ using Servers = std::vector<std::unique_ptr<Server>>;
 struct Watchers {
     StepObserver* observer;
     Tracer* tracer;
+    const Registries& registries;
 };
 
 // The worker of this part of a configuration, which is the server's or will be. It does not start.
 std::unique_ptr<SlotWorker> make_worker(Server& server, const Configuration& part,
                                         std::size_t number, const Watchers& watchers) {
-    WorkerOptions options = make_worker_options(part, static_cast<int>(number), watchers.tracer);
+    WorkerOptions options = make_worker_options(part, static_cast<int>(number),
+                                                watchers.registries, watchers.tracer);
     options.log_windows = server.upkeep.log_windows();
     options.observer = watchers.observer;
     options.guard = &server.upkeep.guard();
@@ -254,7 +256,8 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     // Before what records spans, so that it sends the last of them.
     const std::unique_ptr<TraceExporter> traces = make_trace_exporter(configuration);
     Tracer* const tracer = tracer_of(traces);
-    const Watchers watchers{observer, tracer};
+    const Registries registries = make_registries(configuration);
+    const Watchers watchers{observer, tracer, registries};
     const Servers servers = make_servers(configuration, parts, watchers);
     const std::vector<Server*> hosts = hosts_of_workers(servers);
     std::vector<ConnectionOptions> connections;
@@ -286,6 +289,9 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
         status.draining = status.draining || draining;
         for (const auto& server : servers) server->upkeep.complete(status);
         if (gateway) gateway->complete(status);
+        for (const auto& [name, registry] : registries) {
+            status.registries.push_back(registry->counts());
+        }
         if (traces) status.traces = traces->tracer().counts();
         status.memory_budget = memory.budget();
     };

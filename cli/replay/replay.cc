@@ -85,7 +85,8 @@ class Replay {
           context_{options.group, topic_.name},
           sink_(topic_.sink()),
           dead_letters_(options.worker.dead_letters()),
-          intake_({options.group, topic_.name, topic_.format, topic_.key}, sink_),
+          intake_({options.group, topic_.name, topic_.format, topic_.key, patient(topic_.schemas)},
+                  sink_),
           sampler_(options.worker.kafka),
           fences_(fences_of(options.group, replay), "onceward replay"),
           session_({.connection = options.worker.postgres,
@@ -220,7 +221,7 @@ class Replay {
             LeaderEpoch leader_epoch{-1};
             for (Record& record : page.records) {
                 leader_epoch = record.leader_epoch;
-                intake_.take(std::move(record), chunk);
+                take_now(intake_, std::move(record), chunk);
             }
             chunk.spans.push_back({range.partition, position, page.end, leader_epoch});
             Batch batch;

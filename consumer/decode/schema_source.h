@@ -33,6 +33,11 @@ struct SchemaId {
     friend auto operator<=>(const SchemaId&, const SchemaId&) = default;
 };
 
+// As people write it: `17`, or the GUID.
+inline std::string id_text(const SchemaId& id) {
+    return id.guid.empty() ? std::to_string(id.number) : id.guid;
+}
+
 struct SchemaAnswer {
     enum class State : std::uint8_t {
         known,    // `schema` is set

@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "consumer/decode/decoder.h"
+#include "consumer/decode/registry_decoder.h"
 #include "consumer/intake/canonical_json.h"
 #include "consumer/intake/key_extractor.h"
+#include "dedup/base/expects.h"
 
 namespace onceward {
 namespace {
@@ -25,6 +27,14 @@ Value key_value(std::string_view part, const Message& message, std::pmr::memory_
     const std::string text =
         part == "digest" ? uuid_text(message.digest) : downstream_key(message.digest);
     return {Value::Kind::text, {}, keep(arena, text)};
+}
+
+void require_schema(const std::optional<AwaitedSchema>& awaited, Partition partition,
+                    Offset offset) {
+    if (!awaited) return;
+    throw std::runtime_error("the message in partition " + std::to_string(partition.raw()) +
+                             " at offset " + std::to_string(offset.raw()) +
+                             " cannot be read: " + awaited->reason);
 }
 
 }  // namespace
@@ -48,27 +58,32 @@ struct MessageBuilder::State {
           sink(target),
           keys(options.key, options.consumer_group, options.topic, options.format.format) {}
 
-    bool decode(Message& message, std::pmr::memory_resource& arena) {
-        if (!message.record.payload) return tombstone(message);
+    // Why its schema is not known yet, if that is so; then nothing is said of the message.
+    std::optional<std::string> decode(Message& message, std::pmr::memory_resource& arena) {
+        if (!message.record.payload) {
+            tombstone(message);
+            return std::nullopt;
+        }
         Decoded decoded = decoder->decode(message.record, values, arena);
+        if (decoded.awaits_schema) return decoded.awaits_schema;
         if (decoded.rejection) {
             message.rejection = std::move(decoded.rejection);
-            return false;
+        } else if (decoded.tombstone) {
+            tombstone(message);
+        } else {
+            message.operation = decoded.operation;
         }
-        if (decoded.tombstone) return tombstone(message);
-        message.operation = decoded.operation;
-        return true;
+        return std::nullopt;
     }
 
-    // Returns whether the message continues to its key and sink.
-    bool tombstone(Message& message) {
+    void tombstone(Message& message) {
         std::fill(values.begin(), values.end(), Value{});
         switch (options.format.tombstones) {
-            case TombstonePolicy::remove: message.operation = Operation::remove; return true;
+            case TombstonePolicy::remove: message.operation = Operation::remove; break;
             case TombstonePolicy::skip:
                 message.skipped = true;
                 message.skip_reason = "tombstone";
-                return false;
+                break;
             case TombstonePolicy::reject:
                 message.rejection =
                     Rejection{Rejection::Kind::tombstone,
@@ -77,7 +92,6 @@ struct MessageBuilder::State {
                               1};
                 break;
         }
-        return false;
     }
 
     void fingerprint(Message& message) const {
@@ -141,7 +155,10 @@ MessageBuilder::MessageBuilder(MessageBuilderOptions options, Sink& sink)
         state.source_paths.push_back(field ? place_among(paths, source.text) : 0);
     }
     state.values.resize(paths.size());
-    state.decoder = make_decoder(state.options.format, std::move(paths));
+    state.decoder = state.options.schemas
+                        ? make_registry_decoder(state.options.format, std::move(paths),
+                                                state.options.schemas)
+                        : make_decoder(state.options.format, std::move(paths));
 }
 
 MessageBuilder::~MessageBuilder() = default;
@@ -152,17 +169,21 @@ void MessageBuilder::set_topic_id(std::string topic_id) {
 
 void MessageBuilder::disable_keys() { state_->extract_keys = false; }
 
-void MessageBuilder::take(Record record, Chunk& chunk) { take(std::move(record), nullptr, chunk); }
-
-void MessageBuilder::take(Record record, const MessageKey& key, Chunk& chunk) {
-    take(std::move(record), &key, chunk);
+std::optional<AwaitedSchema> MessageBuilder::take(Record record, Chunk& chunk) {
+    return take(std::move(record), nullptr, chunk);
 }
 
-void MessageBuilder::take(Record record, const MessageKey* key, Chunk& chunk) {
+std::optional<AwaitedSchema> MessageBuilder::take(Record record, const MessageKey& key,
+                                                  Chunk& chunk) {
+    return take(std::move(record), &key, chunk);
+}
+
+std::optional<AwaitedSchema> MessageBuilder::take(Record record, const MessageKey* key,
+                                                  Chunk& chunk) {
     State& state = *state_;
     const bool extract = state.extract_keys && key == nullptr;
     std::pmr::memory_resource& arena = *chunk.arena;
-    chunk.bytes += size_of(record);
+    const std::size_t bytes = size_of(record);
     Message& message = chunk.messages.emplace_back();
     message.record = std::move(record);
     if (key != nullptr) {
@@ -173,23 +194,47 @@ void MessageBuilder::take(Record record, const MessageKey* key, Chunk& chunk) {
     }
     // A tombstone's fate hangs on the topic's policy, and costs nothing to decide.
     message.deferred = state.key_values == 0 && state.fields_fingerprint.empty() && extract &&
-                       message.record.payload &&
+                       message.record.payload && !state.options.schemas &&
                        duplicates_expected_.load(std::memory_order_relaxed);
-    if (!message.deferred && !state.decode(message, arena)) {
+    if (!message.deferred) {
+        if (std::optional<std::string> reason = state.decode(message, arena)) {
+            const ConfluentFrame frame = read_confluent_frame(message.record, MessageIndex::none);
+            AwaitedSchema awaited{schema_id(frame), std::move(*reason)};
+            // DANGER: nothing of the record may stay. The fence would move over a message that was
+            // neither applied nor rejected.
+            chunk.messages.pop_back();
+            return awaited;
+        }
+    }
+    chunk.bytes += bytes;
+    if (message.rejection || message.skipped) {
         if (message.rejection && extract) state.keys.note_key(message, arena);
-        return;
+        return std::nullopt;
     }
     if (extract) {
         state.keys.extract(message, std::span(state.values).first(state.key_values), arena);
     }
-    if (message.rejection || message.skipped) return;
+    if (message.rejection || message.skipped) return std::nullopt;
     if (extract) state.fingerprint(message);
     if (!message.rejection && !message.deferred) state.encode(message, arena);
+    return std::nullopt;
 }
 
 void MessageBuilder::finish(Message& message, std::pmr::memory_resource& arena) {
     message.deferred = false;
-    if (state_->decode(message, arena)) state_->encode(message, arena);
+    const bool awaits = state_->decode(message, arena).has_value();
+    expects(!awaits, "a message whose schema may have to be waited for is never deferred");
+    if (!message.rejection && !message.skipped) state_->encode(message, arena);
+}
+
+void take_now(MessageBuilder& builder, Record record, Chunk& chunk) {
+    const auto [partition, offset] = std::pair(record.partition, record.offset);
+    require_schema(builder.take(std::move(record), chunk), partition, offset);
+}
+
+void take_now(MessageBuilder& builder, Record record, const MessageKey& key, Chunk& chunk) {
+    const auto [partition, offset] = std::pair(record.partition, record.offset);
+    require_schema(builder.take(std::move(record), key, chunk), partition, offset);
 }
 
 }  // namespace onceward

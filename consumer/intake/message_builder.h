@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "consumer/decode/decoder.h"
@@ -19,6 +20,14 @@ struct MessageBuilderOptions {
     std::string topic;
     FormatOptions format;
     KeyOptions key;
+    // Where the messages' schemas come from; null: from the format's files, or there are none.
+    std::shared_ptr<SchemaSource> schemas = nullptr;
+};
+
+// A record that cannot be read before its schema is known.
+struct AwaitedSchema {
+    SchemaId id;
+    std::string reason;  // `schema 17 is not known yet: ...`
 };
 
 class MessageBuilder {
@@ -30,14 +39,18 @@ class MessageBuilder {
     // topic's name is used).
     void set_topic_id(std::string topic_id);
     MessageBuilder(const MessageBuilder&) = delete;
-    // Adds the message to the chunk (views into the record's storage, which moves along).
-    void take(Record record, Chunk& chunk);
+    // Adds the message to the chunk (views into the record's storage, which moves along). If its
+    // schema is not known yet, the chunk stays as it is, and the record is to be taken again later,
+    // before any that follows it. Only with `schemas` is anything awaited.
+    [[nodiscard]] std::optional<AwaitedSchema> take(Record record, Chunk& chunk);
     // The same for a message whose key is known: none is extracted.
-    void take(Record record, const MessageKey& key, Chunk& chunk);
+    [[nodiscard]] std::optional<AwaitedSchema> take(Record record, const MessageKey& key,
+                                                    Chunk& chunk);
     // The bench's dedup-off setting: no key is extracted, no digest computed.
     void disable_keys();
     // Whether nearly all messages are duplicates just now: from then on take() leaves payloads
-    // alone where the key does not come from them, and Message::deferred says so. Thread-safe.
+    // alone where the key does not come from them, and Message::deferred says so. Never with
+    // `schemas`: the writer cannot wait for one within its transaction. Thread-safe.
     void expect_duplicates(bool expected) { duplicates_expected_ = expected; }
     // Does what was deferred; for the writer's thread, on an intake of its own.
     void finish(Message& message, std::pmr::memory_resource& arena);
@@ -45,9 +58,14 @@ class MessageBuilder {
   private:
     struct State;
     // `key`: null if it is to be extracted.
-    void take(Record record, const MessageKey* key, Chunk& chunk);
+    std::optional<AwaitedSchema> take(Record record, const MessageKey* key, Chunk& chunk);
     std::unique_ptr<State> state_;
     std::atomic<bool> duplicates_expected_{false};
 };
+
+// For commands that may wait, whose `schemas` is patient: takes the record, or throws a
+// std::runtime_error that says which schema cannot be had and why. A record is never left out.
+void take_now(MessageBuilder& builder, Record record, Chunk& chunk);
+void take_now(MessageBuilder& builder, Record record, const MessageKey& key, Chunk& chunk);
 
 }  // namespace onceward

@@ -22,6 +22,14 @@ constexpr auto leave_limit = 5s;
 // So many seeks in a row that failed mean that librdkafka does not fetch the partition at all.
 constexpr int seeks_before_restart = 20;
 
+// The reader, which alone polls and seeks, tags where this reading began: the fence is compared
+// with it.
+Span& span_of(Chunk& chunk, Partition partition, Offset begin) {
+    const auto known = std::ranges::find(chunk.spans, partition, &Span::partition);
+    if (known != chunk.spans.end()) return *known;
+    return chunk.spans.emplace_back(Span{partition, begin, begin, LeaderEpoch{-1}});
+}
+
 }  // namespace
 
 KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<std::string> topics,
@@ -166,10 +174,6 @@ void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Messag
     const auto found = topic.positions.find(Partition{message->partition});
     if (found == topic.positions.end() || !found->second.open) return;
     Position& position = found->second;
-    Span* span = nullptr;
-    for (Span& known : chunk.spans) {
-        if (known.partition == found->first) span = &known;
-    }
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR &&
         message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         if (records_unreadable(message->err)) {
@@ -188,24 +192,32 @@ void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Messag
         if (!end_of_partition) ++below_fence;
         return;
     }
-    if (span == nullptr) {
-        // The reader, which alone polls and seeks, tags where this reading began: the fence is
-        // compared with it.
-        chunk.spans.push_back({found->first, position.offset, position.offset, LeaderEpoch{-1}});
-        span = &chunk.spans.back();
+    // DANGER: PARTITION_EOF carries no leader epoch, and the epoch at this offset may be newer than
+    // the last record's. A seek with the old epoch would look like one into a truncated log, so
+    // store "unknown".
+    LeaderEpoch leader_epoch{-1};
+    if (!end_of_partition) {
+        Record record = to_record(std::move(message));
+        leader_epoch = record.leader_epoch;
+        const Offset offset = record.offset;
+        if (auto awaited = intake.take(std::move(record), chunk)) {
+            stop_before({{topic.name, found->first}, offset, leader_epoch, std::move(*awaited)},
+                        position);
+            return;
+        }
     }
-    span->end = end;
+    Span& span = span_of(chunk, found->first, position.offset);
+    span.end = end;
+    span.leader_epoch = leader_epoch;
     position.offset = end;
-    if (end_of_partition) {
-        // DANGER: PARTITION_EOF carries no leader epoch, and the epoch at this offset may be newer
-        // than the last record's. A seek with the old epoch would look like one into a truncated
-        // log, so store "unknown".
-        span->leader_epoch = LeaderEpoch{-1};
-        return;
-    }
-    Record record = to_record(std::move(message));
-    span->leader_epoch = record.leader_epoch;
-    intake.take(std::move(record), chunk);
+}
+
+// DANGER: close the partition before anything else of it is taken, and move neither position nor
+// span. A later message would move the fence over this one, which would be skipped silently.
+void KafkaSource::State::stop_before(const AwaitedRecord& record, Position& position) const {
+    position.open = false;
+    rd_kafka_queue_forward(position.queue.get(), nullptr);
+    listener.awaits_schema(record);
 }
 
 std::int64_t KafkaSource::below_fence() const { return state_->below_fence; }

@@ -28,6 +28,14 @@ struct UnreadableRecords {
     std::string reason;
 };
 
+// A record whose schema is not known yet. Reading of the partition stopped before it.
+struct AwaitedRecord {
+    TopicPartition partition;
+    Offset position;
+    LeaderEpoch leader_epoch;  // the record's own
+    AwaitedSchema schema;
+};
+
 // Told from inside serve(), read() and close(), on the reader's thread.
 class SourceListener {
   public:
@@ -42,6 +50,8 @@ class SourceListener {
     // From read(): the messages before them are in the chunk that it answers with. Nothing more is
     // read of the partition until begin().
     virtual void unreadable(const UnreadableRecords& records) = 0;
+    // The same for a record whose schema is not known yet.
+    virtual void awaits_schema(const AwaitedRecord& record) = 0;
     virtual void partition_failed(const TopicPartition& partition, int code,
                                   const std::string& reason) = 0;
 };

@@ -89,6 +89,7 @@ struct KafkaSource::State {
     void take_message(Topic& topic, KafkaMessage message, MessageBuilder& intake, Chunk& chunk);
     void stop_reading(const TopicPartition& partition, Position& position,
                       const rd_kafka_message_t& error);
+    void stop_before(const AwaitedRecord& record, Position& position) const;
     void park(const TopicPartition& partition) const;
     void join_again();
     void subscribe() const;

@@ -83,6 +83,7 @@ void Assignment::taken(const TopicPartition& partition, const FenceState& fence)
     if (entry == nullptr || !apply(PartitionEvent::fence_taken, partition, *entry)) return;
     entry->out_of_range = false;
     entry->unreadable.reset();
+    entry->awaits_schema.clear();
     entry->fence = fence;
 }
 
@@ -155,6 +156,10 @@ void Assignment::unreadable(const TopicPartition& partition, Offset position,
     if (entry == nullptr || entry->phase != PartitionPhase::reading) return;
     entry->unreadable = position;
     entry->halt = {HaltReason::unreadable, why, {}, position};
+}
+
+void Assignment::awaits_schema(const TopicPartition& partition, const std::string& why) {
+    if (Entry* entry = mutable_find(partition)) entry->awaits_schema = why;
 }
 
 std::vector<TopicPartition> Assignment::stopped_reading() const {

@@ -48,6 +48,7 @@ class Assignment {
         int seeks_again = 0;        // out of range, and there after all, since it last moved on
         bool out_of_range = false;  // wants_fence: the policy decides where to begin
         std::optional<Offset> unreadable;  // reading: it stopped before this offset
+        std::string awaits_schema;  // reading: why it stopped before a message; '' if it did not
         ReadAttempts read_tries;
         std::optional<Clock::time_point> retry;  // halted: tried again then
         int halts = 0;                           // in a row, that were tried again by themselves
@@ -100,7 +101,11 @@ class Assignment {
     // What lies at `position` cannot be read. The partition stays `reading` for what was read
     // before, and is tried again, or halted, when that has landed.
     void unreadable(const TopicPartition& partition, Offset position, const std::string& why);
-    // Those that wait for that.
+    // The partition is not read further until a schema is known: why, or '' from when it is read
+    // again. It stays `reading`: what was read before it continues, and so does the partition, from
+    // the message itself.
+    void awaits_schema(const TopicPartition& partition, const std::string& why);
+    // Those that stopped before unreadable records.
     std::vector<TopicPartition> stopped_reading() const;
     ReadAttempts::Verdict read_failed(const TopicPartition& partition, Offset fence);
     // Counts one more seek to an offset that was refused; answers with those before it.

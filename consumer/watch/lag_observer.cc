@@ -110,6 +110,7 @@ std::string believed_reason(const PartitionSight& sight, const SessionView& sess
         case PartitionPhase::reading: break;
     }
     if (!session.connected) return with_cause("PostgreSQL cannot be reached", failure);
+    if (!sight.on_the_way && !sight.awaits_schema.empty()) return sight.awaits_schema;
     if (!sight.on_the_way) {
         return "Kafka hands out no messages: a producer's transaction is open, or the partition's "
                "leader is away";
@@ -146,6 +147,7 @@ std::vector<PartitionSight> LagObserver::sights() {
         sight.partition = partition;
         sight.phase = entry.phase;
         sight.halted_because = entry.halt.text;
+        sight.awaits_schema = entry.awaits_schema;
         sight.fence = activity_.fence(partition);
         sight.position = source_.position(partition);
         sight.end = end_of(partition);

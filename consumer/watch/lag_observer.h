@@ -24,6 +24,7 @@ struct PartitionSight {
     TopicPartition partition;
     PartitionPhase phase = PartitionPhase::wants_fence;
     std::string halted_because;   // now, or last, and nothing was committed since
+    std::string awaits_schema{};  // why the next message is not read yet; '' if it is
     std::optional<Offset> fence;  // none: not taken since the partition was assigned
     // The offset that reading has reached; nullopt while the partition is not read.
     std::optional<Offset> position;

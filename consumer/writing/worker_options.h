@@ -9,6 +9,7 @@
 
 #include "consumer/intake/message_builder.h"
 #include "consumer/kafka/kafka_options.h"
+#include "consumer/registry/schema_cache.h"
 #include "dedup/base/step_observer.h"
 #include "dedup/claims/claim_store.h"
 #include "dedup/claims/log/log_window.h"
@@ -30,6 +31,9 @@ struct WorkerTopic {
     std::string name;
     FormatOptions format;
     KeyOptions key;
+    // Where the messages' schemas come from; null: from the format's files, or there are none.
+    // Shared by the workers of a process.
+    std::shared_ptr<SchemaCache> schemas = nullptr;
     LedgerOptions ledger;
     RejectPolicy reject;
     StartPosition start;

@@ -131,6 +131,10 @@ struct HttpClient::Call {
         set(CURLOPT_SSL_VERIFYPEER, 1L);
         set(CURLOPT_SSL_VERIFYHOST, 2L);
         if (!options->ca_file.empty()) set(CURLOPT_CAINFO, options->ca_file.c_str());
+        if (!options->certificate_file.empty()) {
+            set(CURLOPT_SSLCERT, options->certificate_file.c_str());
+            set(CURLOPT_SSLKEY, options->key_file.c_str());
+        }
         set(CURLOPT_OPENSOCKETFUNCTION, &Call::open_socket);
         set(CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
         set(CURLOPT_WRITEFUNCTION, &Call::take_body);

@@ -26,6 +26,9 @@ struct HttpClientOptions {
     std::chrono::milliseconds connect_timeout{3'000};
     std::vector<Network> allowed;  // in addition to the public addresses
     std::string ca_file;           // '': the system's
+    // What is shown to a server that asks for it (mutual TLS); '': nothing.
+    std::string certificate_file{};
+    std::string key_file{};
     std::int64_t answer_bytes = 65'536;
     // Whether each call has a connection of its own, which takes a round trip more, two with TLS.
     bool fresh_connections = false;

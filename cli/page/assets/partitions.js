@@ -11,6 +11,7 @@ function state(one) {
     if (one.halted) return ['bad', `halted: ${one.halted.reason}`];
     if (one.stalled) return ['bad', 'stalled'];
     if (one.paused) return ['warn', 'paused'];
+    if (one.awaits_schema) return ['warn', one.awaits_schema];
     if (one.mine) return one.phase === 'reading' ? ['good', 'reading'] : ['plain', one.phase];
     // Another process does not say how its partitions are: their fences do.
     const still = Date.now() - (time(one.moved_at)?.getTime() ?? 0);

@@ -27,6 +27,7 @@ struct HeldPartitions final : SourceListener {
     }
     void out_of_range(const TopicPartition&) override {}
     void unreadable(const UnreadableRecords&) override {}
+    void awaits_schema(const AwaitedRecord&) override {}
     void partition_failed(const TopicPartition&, int, const std::string&) override {}
 };
 

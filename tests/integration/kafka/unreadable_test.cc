@@ -189,6 +189,7 @@ struct Told final : SourceListener {
     void unreadable(const UnreadableRecords& records) override {
         unreadable_at.push_back(records.position);
     }
+    void awaits_schema(const AwaitedRecord&) override {}
     void partition_failed(const TopicPartition&, int, const std::string& reason) override {
         ADD_FAILURE() << reason;
     }

@@ -38,6 +38,7 @@ struct Listener final : SourceListener {
         ADD_FAILURE() << partition.topic << " is out of range";
     }
     void unreadable(const UnreadableRecords& records) override { ADD_FAILURE() << records.reason; }
+    void awaits_schema(const AwaitedRecord&) override {}
     void partition_failed(const TopicPartition&, int, const std::string& reason) override {
         ADD_FAILURE() << reason;
     }

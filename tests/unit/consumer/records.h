@@ -88,7 +88,7 @@ class Taking {
               sink) {}
 
     const Message& take(Record record) {
-        intake.take(std::move(record), chunk);
+        take_now(intake, std::move(record), chunk);
         return chunk.messages.back();
     }
     const Message& take(std::optional<std::string_view> payload, std::vector<Header> headers = {}) {

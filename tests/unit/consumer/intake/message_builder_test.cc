@@ -68,14 +68,14 @@ TEST(MessageBuilder, TheSinkGetsTheKeysTextItsDigestAndTheDownstreamKey) {
 TEST(MessageBuilder, AKeyThatIsKnownIsNotExtractedAndReachesTheSink) {
     Taking taking(header_key(), {}, key_sources);
     const MessageKey known{digest_of_bytes("d"), digest_of_bytes("f"), "k"};
-    taking.intake.take(record_of("{}", {{"key", "K"}}), known, taking.chunk);
+    take_now(taking.intake, record_of("{}", {{"key", "K"}}), known, taking.chunk);
     const Message& message = taking.chunk.messages.back();
     EXPECT_EQ(message.digest, known.digest);
     EXPECT_EQ(message.fingerprint, known.fingerprint);
     EXPECT_EQ(message.fields[0].text, "k");
     EXPECT_EQ(message.fields[1].text, uuid_text(known.digest));
     // A request without a key has a random digest, which says nothing.
-    taking.intake.take(record_of("{}"), MessageKey{digest_of_bytes("d")}, taking.chunk);
+    take_now(taking.intake, record_of("{}"), MessageKey{digest_of_bytes("d")}, taking.chunk);
     for (const Value& value : taking.chunk.messages.back().fields) {
         EXPECT_EQ(value.kind, Kind::absent);
     }
@@ -336,6 +336,64 @@ TEST(MessageBuilder, ATombstoneAndAKeyInThePayloadAreReadAtOnceWhateverIsExpecte
     by_field.intake.expect_duplicates(true);
     EXPECT_FALSE(by_field.take(R"({"id":"o-1"})").deferred);
     EXPECT_EQ(by_field.sink.encoded, 1);
+}
+
+// A source whose answer the test sets.
+struct GivenSchemas final : SchemaSource {
+    SchemaAnswer find(const SchemaId&) override { return answer; }
+    SchemaAnswer answer{.state = SchemaAnswer::State::pending, .reason = "it answers 503"};
+};
+
+constexpr std::string_view framed{"\0\0\0\0\x11{\"amount\":5}", 17};
+
+class AwaitedSchemas : public testing::Test {
+  protected:
+    const std::shared_ptr<GivenSchemas> schemas = std::make_shared<GivenSchemas>();
+    FieldSink sink{{{From::field, "/amount"}}};
+    MessageBuilder intake{{"group", "orders", FormatOptions{}, header_key(), schemas}, sink};
+    Chunk chunk;
+    std::optional<AwaitedSchema> take() {
+        return intake.take(record_of(framed, {{"key", "K"}}), chunk);
+    }
+};
+
+TEST_F(AwaitedSchemas, ARecordWhoseSchemaIsNotKnownYetLeavesNothingInTheChunk) {
+    const std::optional<AwaitedSchema> awaited = take();
+    ASSERT_TRUE(awaited.has_value());
+    EXPECT_EQ(awaited->id.number, 17);
+    EXPECT_EQ(awaited->reason, "schema 17 is not known yet: it answers 503");
+    EXPECT_TRUE(chunk.messages.empty());
+    EXPECT_EQ(chunk.bytes, 0U);
+
+    schemas->answer = {.state = SchemaAnswer::State::known,
+                       .schema = std::make_shared<WrittenSchema>(
+                           WrittenSchema{SchemaLanguage::json, "{}", {}})};
+    EXPECT_FALSE(take().has_value());
+    ASSERT_EQ(chunk.messages.size(), 1U);
+    EXPECT_EQ(chunk.messages[0].fields[0].text, "5");
+}
+
+TEST_F(AwaitedSchemas, NothingIsDeferredSinceTheWriterCannotWait) {
+    intake.expect_duplicates(true);
+    EXPECT_TRUE(take().has_value());
+    schemas->answer = {.state = SchemaAnswer::State::unknown, .reason = "has no such schema"};
+    EXPECT_FALSE(take().has_value());
+    ASSERT_EQ(chunk.messages.size(), 1U);
+    EXPECT_FALSE(chunk.messages[0].deferred);
+    ASSERT_TRUE(chunk.messages[0].rejection.has_value());
+    EXPECT_EQ(chunk.messages[0].rejection->kind, Rejection::Kind::unknown_schema);
+    EXPECT_EQ(chunk.messages[0].key_text, "K");
+}
+
+TEST_F(AwaitedSchemas, ACommandThatMayNotLeaveARecordOutSaysWhichSchemaIsMissing) {
+    try {
+        take_now(intake, record_of(framed, {{"key", "K"}}), chunk);
+        FAIL() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+        EXPECT_STREQ(error.what(),
+                     "the message in partition 3 at offset 42 cannot be read: schema 17 is not "
+                     "known yet: it answers 503");
+    }
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+#pragma once
+// A schema together with all that it refers to: several questions to a registry, and its other
+// addresses where one is in trouble. Without I/O of its own; it throws nothing.
+
+#include "consumer/registry/registry_protocol.h"
+
+namespace onceward {
+
+// Bounds of one schema with its references. What exceeds them is refused.
+struct ResolutionLimits {
+    std::size_t references = 200;
+    std::size_t depth = 20;
+    std::size_t bytes = 8 << 20;
+};
+
+struct Resolution {
+    RegistryAnswer::Kind kind = RegistryAnswer::Kind::failed;
+    std::shared_ptr<const WrittenSchema> schema{};  // found
+    std::string reason{};
+    std::optional<std::chrono::seconds> retry_after{};
+};
+
+// The registry's addresses, of which the one that answered last is asked first. Used by one thread.
+class RegistryAddresses {
+  public:
+    // REQUIRES: there is at least one. A slash at the end of one is ignored.
+    RegistryAddresses(std::vector<std::string> addresses, RegistryGet get,
+                      ResolutionLimits limits = {});
+
+    // `unknown` if each address that answers says so. It fails if none answers.
+    Resolution resolve(const SchemaId& id, const std::stop_token& stop);
+
+  private:
+    std::vector<std::string> addresses_;
+    RegistryGet get_;
+    ResolutionLimits limits_;
+    std::size_t first_ = 0;
+};
+
+std::size_t size_of(const WrittenSchema& schema);
+
+}  // namespace onceward

@@ -1,0 +1,117 @@
+#include "consumer/registry/schema_resolution.h"
+
+#include <gtest/gtest.h>
+
+#include "given_registry.h"
+
+namespace onceward {
+namespace {
+
+using Kind = RegistryAnswer::Kind;
+using test::GivenRegistry;
+using test::schema_reply;
+
+class SchemaResolution : public testing::Test {
+  protected:
+    // A version with references `name:subject:version`, in JSON.
+    void give(const std::string& path, const std::string& text, const std::string& references,
+              const std::string& base = "http://one") {
+        registry.replies[base + path] = schema_reply(
+            R"("schemaType":"PROTOBUF","schema":")" + text + R"(","references":[)" + references +
+            "]");
+    }
+    static std::string reference(const std::string& name, int version = 1) {
+        return R"({"name":")" + name + R"(.proto","subject":")" + name +
+               R"(","version":)" + std::to_string(version) + "}";
+    }
+    Resolution resolve(ResolutionLimits limits = {}) {
+        return RegistryAddresses({"http://one"}, registry.get(), limits).resolve({17, ""}, {});
+    }
+
+    GivenRegistry registry;
+};
+
+TEST_F(SchemaResolution, AReferenceComesBeforeThoseThatReferToIt) {
+    give("/schemas/ids/17", "order", reference("item") + "," + reference("money"));
+    give("/subjects/item/versions/1", "item", reference("money"));
+    give("/subjects/money/versions/1", "money", "");
+    const Resolution found = resolve();
+    ASSERT_EQ(found.kind, Kind::found) << found.reason;
+    EXPECT_EQ(found.schema->text, "order");
+    EXPECT_EQ(found.schema->language, SchemaLanguage::protobuf);
+    ASSERT_EQ(found.schema->references.size(), 2U);
+    EXPECT_EQ(found.schema->references[0].name, "money.proto");
+    EXPECT_EQ(found.schema->references[1].name, "item.proto");
+    EXPECT_EQ(registry.asked.size(), 3U) << "what two refer to is asked for once";
+}
+
+TEST_F(SchemaResolution, ReferencesInACircleAreRefused) {
+    give("/schemas/ids/17", "order", reference("item"));
+    give("/subjects/item/versions/1", "item", reference("money"));
+    give("/subjects/money/versions/1", "money", reference("item"));
+    const Resolution found = resolve();
+    EXPECT_EQ(found.kind, Kind::refused);
+    EXPECT_EQ(found.reason,
+              "has it with references in a circle, at `item.proto` (subject item, version 1)");
+}
+
+TEST_F(SchemaResolution, TwoVersionsUnderOneNameAreRefused) {
+    give("/schemas/ids/17", "order", reference("item") + "," + reference("money", 2));
+    give("/subjects/item/versions/1", "item", reference("money", 1));
+    give("/subjects/money/versions/1", "money", "");
+    EXPECT_EQ(resolve().kind, Kind::refused);
+}
+
+TEST_F(SchemaResolution, DepthNumberAndBytesAreBounded) {
+    give("/schemas/ids/17", "order", reference("item"));
+    give("/subjects/item/versions/1", "item", reference("money"));
+    give("/subjects/money/versions/1", "money", "");
+    EXPECT_EQ(resolve({.depth = 2}).kind, Kind::found);
+    EXPECT_EQ(resolve({.depth = 1}).kind, Kind::refused);
+    EXPECT_EQ(resolve({.references = 1}).kind, Kind::refused);
+    EXPECT_EQ(resolve({.bytes = 14}).kind, Kind::found);
+    EXPECT_EQ(resolve({.bytes = 13}).kind, Kind::refused);
+}
+
+TEST_F(SchemaResolution, AReferenceThatIsNotThereIsRefused) {
+    give("/schemas/ids/17", "order", reference("item"));
+    const Resolution found = resolve();
+    EXPECT_EQ(found.kind, Kind::refused);
+    EXPECT_EQ(found.reason, "has it without its reference `item.proto` (subject item, version 1)");
+}
+
+TEST_F(SchemaResolution, AReferenceThatCannotBeHadNowFails) {
+    give("/schemas/ids/17", "order", reference("item"));
+    registry.replies["http://one/subjects/item/versions/1"] = {.status = 503};
+    EXPECT_EQ(resolve().kind, Kind::failed);
+}
+
+TEST_F(SchemaResolution, TheNextAddressIsAskedAndThenStaysTheFirst) {
+    registry.replies["http://one/schemas/ids/17"] = test::unreachable();
+    give("/schemas/ids/17", "order", "", "http://two");
+    RegistryAddresses addresses({"http://one/", "http://two/"}, registry.get());
+    EXPECT_EQ(addresses.resolve({17, ""}, {}).kind, Kind::found);
+    EXPECT_EQ(addresses.resolve({17, ""}, {}).kind, Kind::found);
+    EXPECT_EQ(registry.asked,
+              (std::vector<std::string>{"http://one/schemas/ids/17", "http://two/schemas/ids/17",
+                                        "http://two/schemas/ids/17"}));
+}
+
+TEST_F(SchemaResolution, AFollowerThatDoesNotKnowTheSchemaYetIsNotBelievedAlone) {
+    give("/schemas/ids/17", "order", "", "http://two");
+    RegistryAddresses addresses({"http://one", "http://two"}, registry.get());
+    EXPECT_EQ(addresses.resolve({17, ""}, {}).kind, Kind::found);
+    EXPECT_EQ(addresses.resolve({18, ""}, {}).kind, Kind::unknown);
+}
+
+TEST_F(SchemaResolution, WhereNoAddressAnswersTheFirstOneSaysWhy) {
+    registry.replies["http://one/schemas/ids/17"] = {.status = 503};
+    registry.replies["http://two/schemas/ids/17"] = test::unreachable();
+    RegistryAddresses addresses({"http://one", "http://two"}, registry.get());
+    const Resolution found = addresses.resolve({17, ""}, {});
+    EXPECT_EQ(found.kind, Kind::failed);
+    EXPECT_EQ(found.reason, "answers 503");
+}
+
+}  // namespace
+}  // namespace onceward
