@@ -1,6 +1,6 @@
 #pragma once
-// What `check --connect` asks the brokers, the schema registries and the database. It writes nothing and joins no group.
-// Used by one thread.
+// What `check --connect` asks the brokers, the schema registries and the database. It writes
+// nothing and joins no group. Used by one thread.
 
 #include <string>
 #include <vector>

@@ -89,7 +89,8 @@ void check_protobuf(const TopicConfiguration& message, const Section& at) {
     at.check({
         {!set && !files, "descriptor_set",
          "Protobuf needs its types. Write `protobuf:` with `descriptor_set: FILE` (protoc "
-         "--include_imports --descriptor_set_out=FILE) or `proto_files: [...]`, or name the topic's "
+         "--include_imports --descriptor_set_out=FILE) or `proto_files: [...]`, or name the "
+         "topic's "
          "`registry`."},
         {set && files, "proto_files", "Give either `descriptor_set` or `proto_files`, not both."},
         {!at.given("message"), "message",
@@ -103,13 +104,12 @@ void check_format(const TopicConfiguration& message, const Section& at) {
     const FormatOptions& format = message.format;
     if (!at.known("format")) return;
     check_protobuf(message, at.at("protobuf"));
-    const bool avro_event =
-        format.format == Format::avro && format.envelope == Envelope::debezium;
+    const bool avro_event = format.format == Format::avro && format.envelope == Envelope::debezium;
     if (format.envelope != Envelope::none && format.format != Format::json && !avro_event) {
-        at.error(
-            "envelope",
-            "Envelopes are unwrapped from JSON only, `debezium` from Avro too. Write `format: json`, or `envelope: none` "
-            "and paths that start inside the envelope.");
+        at.error("envelope",
+                 "Envelopes are unwrapped from JSON only, `debezium` from Avro too. Write `format: "
+                 "json`, or `envelope: none` "
+                 "and paths that start inside the envelope.");
     }
 }
 
@@ -168,13 +168,11 @@ void check_key(const TopicConfiguration& topic, const Section& at) {
 }
 
 // A key whose time is not known cannot be refused when it is too old.
-void check_minted(const TopicConfiguration& topic, const LedgerOptions& ledger,
-                  const Section& at) {
+void check_minted(const TopicConfiguration& topic, const LedgerOptions& ledger, const Section& at) {
     using Kind = MintedSource::Kind;
     const KeyOptions& key = topic.key;
     if (key.minted_at.kind == Kind::none) return;
-    const bool derives =
-        key.on_missing == KeyPolicy::derive || key.on_invalid == KeyPolicy::derive;
+    const bool derives = key.on_missing == KeyPolicy::derive || key.on_invalid == KeyPolicy::derive;
     const auto no_uuid = [](const KeySource& source) {
         return source.kind != KeySource::Kind::header && source.kind != KeySource::Kind::field &&
                source.kind != KeySource::Kind::record_key;

@@ -13,7 +13,8 @@ const std::vector<OptionSpec> topic_options = {
      "`onceward offsets --set` says where it begins there."},
     {"topics[].format", "json",
      into([](To& to) { return &to.topic->format.format; }, {"json", "protobuf", "raw", "avro"}),
-     "What the payload is. `avro` needs a `registry`. `raw` reads nothing in it: keys and columns then come from headers, the "
+     "What the payload is. `avro` needs a `registry`. `raw` reads nothing in it: keys and columns "
+     "then come from headers, the "
      "record's key and metadata."},
     {"topics[].framing", "none",
      into([](To& to) { return &to.topic->format.framing; }, {"none", "confluent"}),

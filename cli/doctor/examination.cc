@@ -28,17 +28,18 @@ std::vector<ProbeRow> ask_process(const ListenAddress& address, const std::strin
              "The page on halted topics says what each reason needs."}};
 }
 
-// One that does not answer is given up before the probe's time is over, so that the reason is heard.
+// One that does not answer is given up before the probe's time is over, so that the reason is
+// heard.
 Probe registry_probe(Configuration configuration, std::size_t index,
                      std::chrono::milliseconds limit) {
     RegistryConfiguration registry = configuration.registries[index];
-    const auto addresses = static_cast<std::int64_t>(std::max<std::size_t>(registry.urls.size(), 1));
+    const auto addresses =
+        static_cast<std::int64_t>(std::max<std::size_t>(registry.urls.size(), 1));
     registry.timeout = std::min(registry.timeout, limit * 4 / 5 / addresses);
     const std::string name = registry.name;
     configuration.registries = {std::move(registry)};
-    return {"registries", name, [asked = std::move(configuration)] {
-                return rows_of(check_registries(asked));
-            }};
+    return {"registries", name,
+            [asked = std::move(configuration)] { return rows_of(check_registries(asked)); }};
 }
 
 std::vector<Probe> first_probes(const Configuration& configuration,
@@ -97,8 +98,7 @@ std::vector<ProbeResult> examine(const Configuration& configuration,
         try {
             brokers = broker_addresses(configuration, limit);
         } catch (const KafkaError& error) {
-            others.push_back({"brokers", "each broker",
-                              {{ProbeVerdict::fault, error.what(), ""}}});
+            others.push_back({"brokers", "each broker", {{ProbeVerdict::fault, error.what(), ""}}});
         }
         further = broker_probes(configuration, brokers, limit);
     } else if (!configuration.topics.empty()) {

@@ -65,9 +65,7 @@ class RegistryScene {
                    });
         });
     }
-    std::int64_t letters() {
-        return scene.database().number("SELECT count(*) FROM dead_letters");
-    }
+    std::int64_t letters() { return scene.database().number("SELECT count(*) FROM dead_letters"); }
 
     StandInRegistry registry;
     std::shared_ptr<SchemaCache> cache;
@@ -91,8 +89,8 @@ TEST(Registry, WhileItIsAwayPartitionsWaitAndNothingIsLostOrRejected) {
     }));
     EXPECT_EQ(log.text().find("partition.revoked"), std::string::npos);
     std::size_t lines = 0;
-    for (std::size_t at = 0; (at = log.text().find("partition.awaits_schema", at)) != std::string::npos;
-         ++at) {
+    for (std::size_t at = 0;
+         (at = log.text().find("partition.awaits_schema", at)) != std::string::npos; ++at) {
         ++lines;
     }
     EXPECT_EQ(lines, 2U) << "once for each partition, not for each look or message";
@@ -193,8 +191,8 @@ TEST(Registry, AMessageWhoseSchemaDoesNotExistIsADeadLetterUntilItIsRegisteredAn
     here.scene.all_applied();
     here.scene.expect_exact();
     ASSERT_TRUE(eventually(patience, [&] { return here.letters() == 1; }));
-    const support::Rows letter = here.scene.database().execute(
-        "SELECT error_class, reason FROM dead_letters");
+    const support::Rows letter =
+        here.scene.database().execute("SELECT error_class, reason FROM dead_letters");
     ASSERT_EQ(letter.size(), 1U);
     EXPECT_EQ(*letter[0][0], "unknown_schema");
     EXPECT_THAT(*letter[0][1], HasSubstr("registry `main` has no such schema"));
@@ -214,9 +212,8 @@ TEST(Registry, AMessageWhoseSchemaDoesNotExistIsADeadLetterUntilItIsRegisteredAn
     const RedrivePlan plan = plan_redrive(select_for_redrive(operators, filter, false), {});
     ASSERT_EQ(plan.letters.size(), 1U);
     // It is remembered for a time that there is no such schema.
-    ASSERT_TRUE(eventually(patience, [&] {
-        return here.cache->find({9, ""}).state == SchemaAnswer::State::known;
-    }));
+    ASSERT_TRUE(eventually(
+        patience, [&] { return here.cache->find({9, ""}).state == SchemaAnswer::State::known; }));
     EXPECT_EQ(redrive(operators, plan.letters, again).delivered, 1);
     ASSERT_TRUE(here.scene.all_applied());
     EXPECT_EQ(here.scene.database().number("SELECT count(DISTINCT key) FROM effects"), 11);
@@ -227,9 +224,9 @@ TEST(Registry, AMessageWhoseSchemaDoesNotExistIsADeadLetterUntilItIsRegisteredAn
 TEST(Registry, AvroIsReadByTheSchemaThatEachMessageNames) {
     RegistryScene here;
     const auto give = [&](int id, const std::string& fields) {
-        here.registry.give("/schemas/ids/" + std::to_string(id),
-                           R"("schema":"{\"type\":\"record\",\"name\":\"E\",\"fields\":[)" +
-                               fields + R"(]}")");
+        here.registry.give(
+            "/schemas/ids/" + std::to_string(id),
+            R"("schema":"{\"type\":\"record\",\"name\":\"E\",\"fields\":[)" + fields + R"(]}")");
     };
     const std::string number = R"({\"name\":\"id\",\"type\":\"long\"})";
     const std::string text = R"({\"name\":\"note\",\"type\":\"string\"})";
@@ -239,8 +236,8 @@ TEST(Registry, AvroIsReadByTheSchemaThatEachMessageNames) {
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const std::string id(1, static_cast<char>(2 * i));  // zigzag
         const std::string note{"\4hi"};
-        messages[i].payload = std::string(1, '\0') + (i % 2 == 0 ? big_endian(1) + id + note
-                                                                : big_endian(2) + note + id);
+        messages[i].payload = std::string(1, '\0') +
+                              (i % 2 == 0 ? big_endian(1) + id + note : big_endian(2) + note + id);
     }
     here.send(messages);
     WorkerOptions options = here.options();
@@ -259,7 +256,8 @@ TEST(Registry, AGuidInTheHeaderNamesTheSchemaToo) {
     for (ProducedMessage& message : messages) {
         message.headers.push_back(
             {"__value_schema_id",
-             std::string("\x01\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff", 17)});
+             std::string("\x01\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff",
+                         17)});
     }
     here.send(messages);
     here.scene.start(here.options());

@@ -107,7 +107,8 @@ TEST(AvroDecoder, EachSampleHasTheValueThatFastavroReads) {
 TEST(AvroDecoder, ARecordAsJsonKeepsEachDigit) {
     Avro avro(R"({"type":"record","name":"R","fields":[
                 {"name":"n","type":"long"},{"name":"x","type":"double"},
-                {"name":"d","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}},
+                {"name":"d","type":
+                    {"type":"bytes","logicalType":"decimal","precision":9,"scale":2}},
                 {"name":"b","type":"bytes"},{"name":"u","type":["null","string"]}]})",
               {""});
     std::string payload("\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10);
