@@ -94,7 +94,7 @@ std::optional<Conversion> named_step(const std::string& name, const Written& at)
                         one_of(names) + ".");
     }
     Conversion step;
-    step.kind = static_cast<Step>(found - names.begin());
+    step.kind = static_cast<StepKind>(found - names.begin());
     return step;
 }
 
