@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "cli/commands/commands.h"
+#include "cli/composition/registries.h"
 #include "cli/effects/effect_audit.h"
 #include "cli/operator/offsets_move.h"
 #include "cli/operator/operator_options.h"
@@ -114,6 +115,7 @@ int audit_topic(const AuditOptions& options) {
                       options.table,
                       options.column,
                       log.queries().identity(topic.name).topic_id,
+                      patient(registry_of(make_registries(configuration), topic)),
                       {}};
     std::int64_t all = 0;
     for (const Stretch& stretch : audit.stretches) all += stretch.end.raw() - stretch.begin.raw();

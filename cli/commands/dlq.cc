@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/dlq_options.h"
+#include "cli/composition/registries.h"
 #include "cli/dlq/redrive.h"
 #include "cli/operate/correction.h"
 #include "cli/operate/redrive_rules.h"
@@ -58,8 +59,8 @@ int summary(const DlqOptions& options) {
         operator_setups(options, "dlq summary", options.topic), [&](const OperatorSetup& setup) {
             Connection connection = reading_session(setup);
             nlohmann::json groups = nlohmann::json::array();
-            for (const LetterGroup& group : summarize_letters(
-                     connection, filter_of(options, setup, {"open", "redriving"}))) {
+            for (const LetterGroup& group :
+                 summarize_letters(connection, filter_of(options, setup, {"open", "redriving"}))) {
                 groups.push_back(to_json(group));
             }
             return groups;
@@ -88,9 +89,10 @@ int show(const DlqOptions& options) {
     const std::vector<Letter> letters = select_letters(connection, filter);
     const std::vector<DeadLetterRecord> records = read_records(connection, filter.numbers);
     if (letters.empty() || records.empty()) {
-        throw CommandError(exit_not_found, "group " + filter.group + " has no dead letter " +
-                                               std::to_string(options.number),
-                           "`onceward dlq list --state all` lists their numbers");
+        throw CommandError(
+            exit_not_found,
+            "group " + filter.group + " has no dead letter " + std::to_string(options.number),
+            "`onceward dlq list --state all` lists their numbers");
     }
     const nlohmann::json json = to_json(letters.front(), records.front());
     if (options.json) {
@@ -133,7 +135,8 @@ void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
 }
 
 // What --payload names, for the one letter. nullopt without it.
-std::optional<Correction> correction_of(const DlqOptions& options, const std::string& group,
+std::optional<Correction> correction_of(const DlqOptions& options,
+                                        const Configuration& configuration,
                                         const TopicConfiguration& topic, const RedriveRules& rules,
                                         Connection& connection) {
     if (options.file.empty()) return std::nullopt;
@@ -153,7 +156,8 @@ std::optional<Correction> correction_of(const DlqOptions& options, const std::st
     const std::vector<DeadLetterRecord> records = read_records(connection, numbers);
     if (records.empty()) return std::nullopt;  // no letter matches
     const std::string problem =
-        problem_of_correction(group, topic, records.front(), payload.str());
+        problem_of_correction(configuration.group, topic, records.front(), payload.str(),
+                              patient(registry_of(make_registries(configuration), topic)));
     if (!problem.empty()) throw std::runtime_error(problem);
     return Correction{numbers.front(), payload.str()};
 }
@@ -207,7 +211,7 @@ int redrive_letters(const DlqOptions& options) {
     }
     const RedriveRules rules = rules_for(options.rules, topic);
     const std::optional<Correction> correction =
-        correction_of(options, filter.group, topic, rules, connection);
+        correction_of(options, configuration, topic, rules, connection);
     const RedrivePlan plan =
         plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules);
     tell_what_stays(options, plan);
@@ -243,8 +247,8 @@ int discard(const DlqOptions& options) {
     const std::vector<std::int64_t> numbers = numbers_of(select_letters(connection, filter));
     std::int64_t gone = 0;
     if (options.really()) {
-        gone = connection.query(sql::dlq_discard, Parameters{numbers, options.reason})
-                   .integer(0, 0);
+        gone =
+            connection.query(sql::dlq_discard, Parameters{numbers, options.reason}).integer(0, 0);
     }
     print_answer(options.json,
                  {{"picked", numbers.size()}, {"discarded", gone}, {"done", options.really()}},
@@ -316,18 +320,17 @@ void add_dlq(CLI::App& program, Commands& commands) {
         ->add_option("--topic", show_options->topic,
                      "Its topic; needed if there are several PostgreSQL servers")
         ->type_name("NAME");
-    const auto [again, redrive_options] =
-        add("redrive",
-            "Send dead letters to their topic again, under their keys; a dry run without --yes",
-            redrive_letters,
-            {{"dlq redrive --topic orders", "what would be sent"},
-             {"dlq redrive --topic orders --class sink --yes --rate 100",
-              "send those, 100 a second"}});
+    const auto [again, redrive_options] = add(
+        "redrive",
+        "Send dead letters to their topic again, under their keys; a dry run without --yes",
+        redrive_letters,
+        {{"dlq redrive --topic orders", "what would be sent"},
+         {"dlq redrive --topic orders --class sink --yes --rate 100", "send those, 100 a second"}});
     add_filters(*again, *redrive_options, true);
     add_redrive_options(*again, *redrive_options);
     const auto [gone, discard_options] =
-        add("discard",
-            "Delete dead letters, with the reason written down; a dry run without --yes", discard,
+        add("discard", "Delete dead letters, with the reason written down; a dry run without --yes",
+            discard,
             {{"dlq discard --topic orders --number 42 --reason 'a test message' --yes",
               "delete number 42"}});
     add_filters(*gone, *discard_options, true);

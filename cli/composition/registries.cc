@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto look_every = 50ms;             // for a stop, while an answer is waited for
+constexpr auto registry_look_every = 50ms;             // for a stop, while an answer is waited for
 constexpr std::int64_t answer_bytes = 8 << 20;  // a schema's; the references have their own
 constexpr const char* media_type = "application/vnd.schemaregistry.v1+json, application/json";
 
@@ -82,7 +82,7 @@ class RegistryCall {
             return {.failure = error.what()};
         }
         while (!stop.stop_requested()) {
-            std::vector<HttpAnswer> answers = client_.wait(look_every);
+            std::vector<HttpAnswer> answers = client_.wait(registry_look_every);
             if (!answers.empty()) return reply_of(std::move(answers.front()));
         }
         client_.cancel(last_);

@@ -28,8 +28,9 @@ CatalogTable table_of(Connection& connection, const EffectAudit& audit) {
 
 void count(const EffectAudit& audit, EffectCounts& counts) {
     KeysAlone sink;
-    MessageBuilder builder(
-        {audit.configuration.group, audit.topic.name, audit.topic.format, audit.topic.key}, sink);
+    MessageBuilder builder({audit.configuration.group, audit.topic.name, audit.topic.format,
+                            audit.topic.key, audit.schemas},
+                           sink);
     builder.set_topic_id(audit.topic_id);
     RangeReader reader(audit.configuration.kafka);
     std::int64_t messages = 0;
@@ -39,7 +40,7 @@ void count(const EffectAudit& audit, EffectCounts& counts) {
         for (Offset position = stretch.begin; position < stretch.end;) {
             RecordPage page = reader.page(page_messages, audit_page_bytes, read_limit);
             Chunk chunk;
-            for (Record& record : page.records) builder.take(std::move(record), chunk);
+            for (Record& record : page.records) take_now(builder, std::move(record), chunk);
             for (const Message& message : chunk.messages) {
                 if (message.key_text.empty()) {
                     counts.came_without_key();

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct EffectAudit {
     std::string table;   // `name` or `schema.name`
     std::string column;  // that holds the key's text
     std::string topic_id;
+    std::shared_ptr<SchemaSource> schemas = nullptr;  // a patient one; null: from no registry
     std::function<void(std::int64_t messages)> progress = [](std::int64_t) {};
 };
 

@@ -27,13 +27,15 @@ std::string reason_of(const Message& message) {
 }  // namespace
 
 std::string problem_of_correction(const std::string& group, const TopicConfiguration& topic,
-                                  const DeadLetterRecord& letter, const std::string& payload) {
+                                  const DeadLetterRecord& letter, const std::string& payload,
+                                  std::shared_ptr<SchemaSource> schemas) {
     KeysAlone keys_alone;
-    MessageBuilder builder({group, topic.name, topic.format, topic.key}, keys_alone);
+    MessageBuilder builder({group, topic.name, topic.format, topic.key, std::move(schemas)},
+                           keys_alone);
     Chunk chunk;
     const std::optional<std::string> corrected = payload;
-    builder.take(record_of(letter, letter.payload), chunk);
-    builder.take(record_of(letter, corrected), chunk);
+    take_now(builder, record_of(letter, letter.payload), chunk);
+    take_now(builder, record_of(letter, corrected), chunk);
     const Message& first = chunk.messages.at(0);
     const Message& second = chunk.messages.at(1);
     if (second.rejection || second.skipped) {
