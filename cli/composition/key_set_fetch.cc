@@ -13,7 +13,7 @@ namespace {
 constexpr long timeout_ms = 10'000;
 constexpr std::size_t most_bytes = 1 << 20;
 
-std::size_t take(char* data, std::size_t, std::size_t count, void* into) {
+std::size_t take_bytes(char* data, std::size_t, std::size_t count, void* into) {
     auto& text = *static_cast<std::string*>(into);
     if (text.size() + count > most_bytes) return 0;
     text.append(data, count);
@@ -28,7 +28,7 @@ std::string fetch_address(const std::string& address, const std::string& ca_file
     CURL* raw = handle.get();
     curl_easy_setopt(raw, CURLOPT_URL, address.c_str());
     curl_easy_setopt(raw, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(raw, CURLOPT_WRITEFUNCTION, &take);
+    curl_easy_setopt(raw, CURLOPT_WRITEFUNCTION, &take_bytes);
     curl_easy_setopt(raw, CURLOPT_WRITEDATA, &text);
     curl_easy_setopt(raw, CURLOPT_TIMEOUT_MS, timeout_ms);
     curl_easy_setopt(raw, CURLOPT_NOSIGNAL, 1L);

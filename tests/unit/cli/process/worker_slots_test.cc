@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using namespace std::chrono_literals;
 
-constexpr auto soon = 10s;
+constexpr auto in_time = 10s;
 
 // What a test sees of a worker that it gave to the slots, and what it makes of it.
 struct Seen {
@@ -84,7 +84,7 @@ class WorkerSlotsTest : public testing::Test {
     }
     // Until the new ones have started.
     bool renewed() {
-        return eventually(soon, [&] {
+        return eventually(in_time, [&] {
             slots_->tend(now_);
             return !slots_->renewing();
         });
@@ -116,13 +116,13 @@ TEST(WorkerSlots, WaitTwiceAsLongAfterEachFailureAndNeverBeyondAMinute) {
 
 TEST_F(WorkerSlotsTest, ANewOneStartsWhenTheOldOneHasEndedAndNoLaterThanThat) {
     slots_->renew({0, 1}, make("new"));
-    EXPECT_TRUE(eventually(soon, [&] { return seen_["old0"].stopping && seen_["old1"].stopping; }));
+    EXPECT_TRUE(eventually(in_time, [&] { return seen_["old0"].stopping && seen_["old1"].stopping; }));
     slots_->tend(now_);
     EXPECT_THAT(working(), ElementsAre("old2")) << "the old ones still commit";
     EXPECT_FALSE(seen_["old0"].gone);
 
     release("old1");
-    EXPECT_TRUE(eventually(soon, [&] {
+    EXPECT_TRUE(eventually(in_time, [&] {
         slots_->tend(now_);
         return seen_["new1"].started.load();
     }));
@@ -156,7 +156,7 @@ TEST_F(WorkerSlotsTest, OneThatCannotStartIsTriedAgainAndTheRenewalIsNotOver) {
     release("old0");
     seen_["new0"].cannot_start = true;
     slots_->renew({0}, make("new"));
-    EXPECT_TRUE(eventually(soon, [&] {
+    EXPECT_TRUE(eventually(in_time, [&] {
         slots_->tend(now_);
         return slots_->status().workers[0].ended == "no thread";
     }));
@@ -184,14 +184,14 @@ TEST_F(WorkerSlotsTest, OneThatWaitsForItsRestartIsRenewedWithoutItsPause) {
 
 TEST_F(WorkerSlotsTest, ADrainWaitsForThoseThatEndAndStartsNoNewOne) {
     slots_->renew({0}, make("new"));
-    EXPECT_TRUE(eventually(soon, [&] { return seen_["old0"].stopping.load(); }));
+    EXPECT_TRUE(eventually(in_time, [&] { return seen_["old0"].stopping.load(); }));
     auto drained = std::async(std::launch::async, [&] { slots_->drain(); });
-    EXPECT_TRUE(eventually(soon, [&] { return seen_["old2"].stopping.load(); }));
+    EXPECT_TRUE(eventually(in_time, [&] { return seen_["old2"].stopping.load(); }));
     release("old1");
     release("old2");
     EXPECT_EQ(drained.wait_for(0s), std::future_status::timeout) << "its batch is in flight";
     release("old0");
-    EXPECT_EQ(drained.wait_for(soon), std::future_status::ready);
+    EXPECT_EQ(drained.wait_for(in_time), std::future_status::ready);
     slots_.reset();
     EXPECT_FALSE(seen_["new0"].started);
     EXPECT_TRUE(seen_["new0"].gone);
@@ -199,7 +199,7 @@ TEST_F(WorkerSlotsTest, ADrainWaitsForThoseThatEndAndStartsNoNewOne) {
 
 TEST_F(WorkerSlotsTest, EndWithAWorkerThatEnds) {
     slots_->renew({0, 1}, make("new"));
-    EXPECT_TRUE(eventually(soon, [&] { return seen_["old1"].stopping.load(); }));
+    EXPECT_TRUE(eventually(in_time, [&] { return seen_["old1"].stopping.load(); }));
     for (const char* name : {"old0", "old1"}) release(name);
     slots_.reset();
     EXPECT_THAT(working(), IsEmpty());
