@@ -37,8 +37,9 @@ TEST(LetterLines, AreTakenAsTheExportWritesThem) {
 }
 
 TEST(LetterLines, OfWhichAMemberIsMissingOrUnknownAreRefused) {
-    for (const auto& [name, value] : line().items()) {
-        nlohmann::json letter = line();
+    const nlohmann::json whole = line();
+    for (const auto& [name, value] : whole.items()) {
+        nlohmann::json letter = whole;
         letter.erase(name);
         EXPECT_EQ(problem(letter), "`" + name + "` is missing");
     }
