@@ -78,8 +78,8 @@ struct Server {
 };
 using Servers = std::vector<std::unique_ptr<Server>>;
 
-// By the worker's number. A worker is on one server alone: if that cannot be reached, the topics of
-// the others continue.
+// The server of each worker, by its number. A worker is on one alone: if that cannot be reached,
+// the topics of the others continue.
 std::vector<Server*> hosts_of_workers(const Servers& servers) {
     std::vector<Server*> hosts;
     for (const auto& server : servers) {
@@ -97,13 +97,13 @@ std::vector<std::string> databases_of(const std::vector<Server*>& hosts) {
     return names;
 }
 
-// Of every worker; null: nobody. They outlive the workers.
+// What sees every worker's steps; null: nobody. They outlive the workers.
 struct Watchers {
     StepObserver* observer;
     Tracer* tracer;
 };
 
-// Of this part of a configuration, which is the server's or will be. It does not start.
+// A worker that has not started, of a part of a configuration that is the server's or will be.
 std::unique_ptr<SlotWorker> make_worker(Server& server, const Configuration& part,
                                         std::size_t number, const Watchers& watchers) {
     WorkerOptions options =

@@ -154,7 +154,8 @@ TEST_F(DeadLetters, AreCountedByClassColumnAndReasonWithTheOldestAndTheNewest) {
         causes({}),
         ElementsAre("sink null 2 2026-01-02 2026-01-03 offset … of …",
                     "conflict null 1 2026-01-05 2026-01-05 offset … of …",
-                    "unmappable \"amount\" 1 2026-01-06 2026-01-06 column … (numeric): not a number",
+                    "unmappable \"amount\" 1 2026-01-06 2026-01-06 column … (numeric): not a "
+                    "number",
                     "unmappable \"paid_at\" 1 2026-01-07 2026-01-07 null value in column … of "
                     "relation"));
     EXPECT_THAT(causes({"--class", "sink", "--state", "all"}),
