@@ -25,13 +25,11 @@ class AdminScene {
     explicit AdminScene(int partitions = 1, std::size_t workers = 1)
         : scene_({.partitions = partitions}),
           slots_(scene_.group(), std::vector<std::string>(workers, default_database),
-                 [this](int number) {
+                 [this](std::size_t number) {
                      WorkerOptions options = scene_.options();
-                     options.number = number;
+                     options.number = static_cast<int>(number);
                      options.stalled_after = 1s;
-                     auto worker = std::make_unique<Worker>(std::move(options));
-                     worker->start();
-                     return worker;
+                     return make_slot_worker(std::move(options));
                  }),
           port_(ListenAddress{"127.0.0.1", 0}, slots_, {scene_.schema().worker()}, 100ms) {
         slots_.start();
