@@ -31,12 +31,17 @@ FormatOptions format() {
 struct Readers {
     google::protobuf::LogSilencer silence;
     MessageType type{format()};
-    ProtobufFields fields{type, paths};
+    ProtobufFields fields{type.pool(), compiled()};
     std::unique_ptr<ProtobufWire> wire = ProtobufWire::make(type.descriptor(), fields.paths());
     google::protobuf::DynamicMessageFactory factory{&type.pool()};
     std::unique_ptr<google::protobuf::Message> message{
         factory.GetPrototype(&type.descriptor())->New()};
 
+    std::vector<ProtobufPath> compiled() const {
+        std::vector<ProtobufPath> all;
+        for (const auto& path : paths) all.push_back(compile_path(type.descriptor(), path));
+        return all;
+    }
     std::string parsed(std::string_view payload) {
         std::vector<Value> values(paths.size());
         std::pmr::monotonic_buffer_resource arena;

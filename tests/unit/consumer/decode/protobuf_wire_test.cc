@@ -81,7 +81,11 @@ class ProtobufWireTest : public ::testing::Test {
         options.message = "wire.v1.Sample";
         type_.emplace(options);
         factory_.emplace(&type_->pool());
-        fields_.emplace(*type_, all_paths);
+        std::vector<ProtobufPath> compiled;
+        for (const auto& path : all_paths) {
+            compiled.push_back(compile_path(type_->descriptor(), path));
+        }
+        fields_.emplace(type_->pool(), std::move(compiled));
         all_ = walk_of(all_paths);
         message_.reset(factory_->GetPrototype(&type_->descriptor())->New());
     }
