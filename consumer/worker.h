@@ -39,7 +39,7 @@ class Worker {
         std::size_t partitions = 0;  // assigned
         std::size_t reading = 0;
         std::vector<HaltedPartition> halted;
-        // Of those that are read: the next message waits for its schema; with the reason.
+        // They are read, and their next message waits for its schema; with the reason.
         std::vector<std::pair<TopicPartition, std::string>> awaiting_schema;
         // By `onceward pause`, hence no fault; with the reason.
         std::vector<std::pair<TopicPartition, std::string>> paused;

@@ -31,7 +31,7 @@ HttpClientOptions client_options(const RegistryConfiguration& registry) {
             .answer_bytes = answer_bytes};
 }
 
-// Read again each time, since whoever renews a token replaces the file.
+// Read again each time, since a token is renewed by replacing the file.
 Secret read_token(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     if (!stream) throw std::runtime_error("the file with its token, " + file + ", cannot be read");

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "consumer/kafka/range_reader.h"
+#include "consumer/registry/schema_cache.h"
 #include "dedup/base/backoff.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/policy/failure.h"

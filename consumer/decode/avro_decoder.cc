@@ -26,7 +26,7 @@ struct Plan {
     std::vector<std::uint32_t> slots;  // where the value goes
     std::vector<std::uint32_t> seen;   // slots that only say whether it is there
     std::vector<PlanId> children;      // of a record's fields, or a union's branches
-    // Of an array's items, or a map's entries: those that are wanted.
+    // The wanted ones of an array's items, or of a map's entries.
     std::vector<JsonTrie::Child> entries;
     bool deeper = false;  // something below it is wanted
 };

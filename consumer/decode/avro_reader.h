@@ -109,7 +109,7 @@ bool AvroReader::items(Item item) {
         for (; count > 0; --count) {
             if (!item()) return false;
         }
-        // Readers that skip a block by its size would go on elsewhere.
+        // Readers that skip a block by its size would continue elsewhere.
         if (end != no_end && rest_.size() != end) return fault("a block has another size");
     }
 }

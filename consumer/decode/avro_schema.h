@@ -57,7 +57,7 @@ class AvroSchema {
         std::vector<NodeId> children{};
     };
 
-    // Of schemas and of values: what nests deeper is refused, before the stack ends.
+    // Schemas and values that nest deeper are refused, before the stack ends.
     static constexpr int max_depth = 500;
 
     // Throws FormatError, whose text says what is wrong with the schema.

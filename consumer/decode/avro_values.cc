@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "consumer/decode/avro_logical.h"
+#include "consumer/decode/avro/logical_types.h"
 #include "consumer/decode/avro_reader.h"
 #include "consumer/decode/decoder.h"
 #include "dedup/base/text.h"

@@ -36,7 +36,7 @@ std::string percent_encoded(std::string_view text) {
     return encoded;
 }
 
-// Of another system, so without what would spoil a line of the log.
+// The text is of another system: what would spoil a line of the log is left out.
 std::string printable(std::string_view text) {
     std::string line(text.substr(0, longest_message));
     std::ranges::replace_if(

@@ -111,7 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!fault) {
         fuzz::require(fuzz::describe(parts.values) == first, "and the same values");
         fuzz::require(!nothing.decode(payload, arena), "what reads well is skipped well");
-        // More is looked at in the whole: the dates of the records below. And a key of a map that
+        // More is read in the whole: the dates of the records below. And a key of a map that
         // is there twice is one member of nlohmann's.
         if (!whole.decode(payload, arena)) {
             const nlohmann::json json = nlohmann::json::parse(whole.values[0].text, nullptr, false);

@@ -220,7 +220,7 @@ TEST(Registry, AMessageWhoseSchemaDoesNotExistIsADeadLetterUntilItIsRegisteredAn
     EXPECT_EQ(here.scene.applied(), 11);
 }
 
-// Of each message's own schema: the fields are in another order in the second one.
+// The second message's schema has the fields in another order.
 TEST(Registry, AvroIsReadByTheSchemaThatEachMessageNames) {
     RegistryScene here;
     const auto give = [&](int id, const std::string& fields) {

@@ -116,7 +116,8 @@ TEST(WorkerSlots, WaitTwiceAsLongAfterEachFailureAndNeverBeyondAMinute) {
 
 TEST_F(WorkerSlotsTest, ANewOneStartsWhenTheOldOneHasEndedAndNoLaterThanThat) {
     slots_->renew({0, 1}, make("new"));
-    EXPECT_TRUE(eventually(in_time, [&] { return seen_["old0"].stopping && seen_["old1"].stopping; }));
+    EXPECT_TRUE(
+        eventually(in_time, [&] { return seen_["old0"].stopping && seen_["old1"].stopping; }));
     slots_->tend(now_);
     EXPECT_THAT(working(), ElementsAre("old2")) << "the old ones still commit";
     EXPECT_FALSE(seen_["old0"].gone);

@@ -1,4 +1,4 @@
-#include "consumer/decode/avro_logical.h"
+#include "consumer/decode/avro/logical_types.h"
 
 #include <algorithm>
 #include <chrono>
