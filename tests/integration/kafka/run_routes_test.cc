@@ -23,8 +23,8 @@ namespace {
 using support::eventually;
 using testing::HasSubstr;
 
-// What needs a webhook, a call, an inbox, an outbox, traces, a reload, a failure, or claims that
-// are held back.
+// What needs a webhook, a call, an inbox, an outbox, traces, a reload, a failure, a dead letter, a
+// schema registry, or claims that are held back.
 bool needs_more(std::string_view metric) {
     static const std::set<std::string_view> some{
         "onceward_leases_taken_over_total",
@@ -39,6 +39,11 @@ bool needs_more(std::string_view metric) {
         "onceward_ledger_memory_begins_timestamp_seconds",
         "onceward_retention_ledger_failures_total",
         "onceward_reload_last_success_timestamp_seconds",
+        "onceward_dead_letters_open_by_class",
+        "onceward_registry_fetches_total",
+        "onceward_registry_schemas",
+        "onceward_registry_schema_bytes",
+        "onceward_registry_available",
         "onceward_outbox_leader",
         "onceward_outbox_sent_total",
         "onceward_outbox_failures_total",
