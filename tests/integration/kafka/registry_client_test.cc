@@ -131,7 +131,7 @@ TEST_F(RegistryClient, HearsHowLongItIsToWait) {
 }
 
 TEST_F(RegistryClient, NobodyListensOrNobodyHasThatName) {
-    for (const char* url : {"http://127.0.0.1:1", "http://no-such-host.invalid"}) {
+    for (const char* url : {"http://127.0.0.1:1", "http://no-such-host.example"}) {
         const RegistryReply reply = make_registry_get(configuration_of(url))(url, {});
         EXPECT_EQ(read_answer(reply).kind, RegistryAnswer::Kind::failed) << url;
         EXPECT_THAT(read_answer(reply).reason, HasSubstr("cannot be reached")) << url;
