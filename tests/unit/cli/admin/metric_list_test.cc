@@ -37,6 +37,7 @@ ProcessStatus complete_process() {
     process.front_door = FrontDoorState{.postgres_failure = "", .timed_out = {{"POST /orders", 1}}};
     process.server.emplace();
     process.upstream_calls["POST /orders"] = 1;
+    process.registries.emplace_back().name = "main";
     process.traces.emplace();
     process.reload.emplace().last_success = std::chrono::system_clock::time_point(1s);
     process.resident_bytes = 1;

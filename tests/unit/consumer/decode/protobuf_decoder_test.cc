@@ -251,7 +251,7 @@ TEST_F(ProtobufDecoder, RecursionInAValueIsBounded) {
 // Fingerprints see microseconds; what is finer is for the columns to keep or to refuse.
 TEST_F(ProtobufDecoder, ATimestampsNanosecondsStayInItsText) {
     Decoding decoding(options_, {"at"});
-    decoding.decode("\x6a\x06\x08\x01\x10\x85\xa6\xce\x01"sv);
+    decoding.decode("\x6a\x07\x08\x01\x10\x85\xa6\xce\x01"sv);
     EXPECT_EQ(decoding[0].integer, 1'003'379);
     EXPECT_EQ(decoding[0].text, "1970-01-01T00:00:01.003379973Z");
     decoding.decode("\x6a\x05\x08\x01\x10\xe8\x07"sv);
