@@ -84,9 +84,11 @@ void read_format(ConnectorOptions& options, bool envelope, ConnectorPlan& plan) 
         plan.envelope = envelope                                        ? "debezium"
                         : with_schema && value != "JsonSchemaConverter" ? "connect"
                                                                         : "";
-    } else if (envelope && plan.format != "raw") {
+    } else if (envelope && plan.format == "avro") {
+        plan.envelope = "debezium";
+    } else if (envelope && plan.format == "protobuf") {
         plan.notes.push_back({"value.converter",
-                              "An envelope is taken off JSON only, so each path begins with "
+                              "An envelope is not taken off Protobuf, so each path begins with "
                               "`after`; a delete event has no such row and is rejected."});
     }
     options.below("value.converter.");

@@ -101,6 +101,7 @@ TEST(MetricList, NamesFollowPrometheusAndStandOnce) {
 TEST(MetricList, AFrontDoorAloneGivesNothingOfWorkers) {
     ProcessStatus process = complete_process();
     process.workers.clear();
+    process.registries.clear();
     process.reload.reset();
     const auto given = support::given_metrics(metrics_text(process));
     EXPECT_TRUE(given.contains("onceward_http_requests_total"));
