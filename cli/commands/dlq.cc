@@ -27,58 +27,51 @@ namespace {
 
 constexpr std::size_t widest_cell = 200;  // bytes of a key or a reason in a table
 
-int list(const DlqOptions& options) {
-    Collected found = collect(
-        operator_setups(options, "dlq list", options.topic), [&](const OperatorSetup& setup) {
+// What `select` finds on each server: as JSON, or as a table after `for_people` has made each row's
+// values safe to show.
+template <class Select, class ForPeople>
+int show_rows(const DlqOptions& options, const char* command, Select select, ForPeople for_people,
+              const std::vector<std::string>& columns) {
+    Collected found =
+        collect(operator_setups(options, command, options.topic), [&](const OperatorSetup& setup) {
             Connection connection = reading_session(setup);
-            nlohmann::json letters = nlohmann::json::array();
-            for (const Letter& letter :
-                 select_letters(connection, filter_of(options, setup, {"open", "redriving"}))) {
-                letters.push_back(to_json(letter));
+            nlohmann::json rows = nlohmann::json::array();
+            for (const auto& one :
+                 select(connection, filter_of(options, setup, {"open", "redriving"}))) {
+                rows.push_back(to_json(one));
             }
-            return letters;
+            return rows;
         });
     if (options.json) {
         print_json(found.rows);
     } else if (found.rows.empty()) {
         std::cout << "no dead letter matches\n";
     } else {
-        for (nlohmann::json& row : found.rows) {
-            row["key"] = safe_value(json_text(row["key"]), widest_cell);
-            row["reason"] = safe_value(json_text(row["reason"]), widest_cell);
-        }
-        print_table({"number", "topic", "partition", "offset", "class", "sqlstate", "at=created_at",
-                     "state", "redrives", "key", "reason"},
-                    found.rows);
+        for (nlohmann::json& row : found.rows) for_people(row);
+        print_table(columns, found.rows);
     }
     return found.code_or_not_found();
 }
 
+int list(const DlqOptions& options) {
+    return show_rows(options, "dlq list", select_letters,
+                     [](nlohmann::json& row) {
+                         row["key"] = safe_value(json_text(row["key"]), widest_cell);
+                         row["reason"] = safe_value(json_text(row["reason"]), widest_cell);
+                     },
+                     {"number", "topic", "partition", "offset", "class", "sqlstate",
+                      "at=created_at", "state", "redrives", "key", "reason"});
+}
+
 int summary(const DlqOptions& options) {
-    Collected found = collect(
-        operator_setups(options, "dlq summary", options.topic), [&](const OperatorSetup& setup) {
-            Connection connection = reading_session(setup);
-            nlohmann::json groups = nlohmann::json::array();
-            for (const LetterGroup& group :
-                 summarize_letters(connection, filter_of(options, setup, {"open", "redriving"}))) {
-                groups.push_back(to_json(group));
-            }
-            return groups;
-        });
-    if (options.json) {
-        print_json(found.rows);
-    } else if (found.rows.empty()) {
-        std::cout << "no dead letter matches\n";
-    } else {
-        for (nlohmann::json& row : found.rows) {
-            row["column"] = row["column"].is_null() ? "" : safe_value(json_text(row["column"]));
-            row["reason"] = safe_value(json_text(row["reason"]), widest_cell);
-        }
-        print_table({"topic", "class", "sqlstate", "column", "count", "oldest", "newest",
-                     "number=newest_number", "reason"},
-                    found.rows);
-    }
-    return found.code_or_not_found();
+    return show_rows(options, "dlq summary", summarize_letters,
+                     [](nlohmann::json& row) {
+                         row["column"] =
+                             row["column"].is_null() ? "" : safe_value(json_text(row["column"]));
+                         row["reason"] = safe_value(json_text(row["reason"]), widest_cell);
+                     },
+                     {"topic", "class", "sqlstate", "column", "count", "oldest", "newest",
+                      "number=newest_number", "reason"});
 }
 
 int show(const DlqOptions& options) {
@@ -157,7 +150,7 @@ std::optional<Correction> correction_of(const DlqOptions& options,
     if (records.empty()) return std::nullopt;  // no letter matches
     const std::string problem =
         problem_of_correction(configuration.group, topic, records.front(), payload.str(),
-                              patient(registry_of(make_registries(configuration), topic)));
+                              patient_schemas(configuration, topic));
     if (!problem.empty()) throw std::runtime_error(problem);
     return Correction{numbers.front(), payload.str()};
 }

@@ -43,9 +43,14 @@ Parameters parameters_of(const DeadLetterFilter& filter) {
         .integer(filter.limit);
 }
 
-std::vector<LetterGroup> summarize_letters(Connection& connection,
-                                           const DeadLetterFilter& filter) {
-    const QueryResult rows = connection.query(sql::dlq_summary, parameters_of(filter));
+Connection::Names matching_letters(const Connection& connection) {
+    return {
+        {"matching", replaced(std::string(sql::dlq_matching), "{schema}", connection.schema())}};
+}
+
+std::vector<LetterGroup> summarize_letters(Connection& connection, const DeadLetterFilter& filter) {
+    const QueryResult rows =
+        connection.query(sql::dlq_summary, parameters_of(filter), matching_letters(connection));
     std::vector<LetterGroup> groups;
     for (int row = 0; row < rows.rows(); ++row) {
         const auto text = [&](int column) { return std::string(rows.text(row, column)); };
@@ -69,8 +74,8 @@ nlohmann::json to_json(const LetterGroup& group) {
 }
 
 std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter) {
-    const QueryResult rows =
-        connection.prepared(sql::dlq_select, parameters_of(filter), {}, true);
+    const QueryResult rows = connection.prepared(sql::dlq_select, parameters_of(filter),
+                                                 matching_letters(connection), true);
     std::vector<Letter> letters;
     for (int row = 0; row < rows.rows(); ++row) {
         const auto text = [&](int column) { return std::string(rows.text(row, column)); };

@@ -30,8 +30,9 @@ struct DeadLetterFilter {
     std::int64_t limit = 0;
 };
 
-// $1 to $9 of the queries that have this filter.
+// $1 to $9 of the queries that have this filter, and their {matching}: the letters that it leaves.
 Parameters parameters_of(const DeadLetterFilter& filter);
+Connection::Names matching_letters(const Connection& connection);
 
 struct Letter {
     std::int64_t number = 0;

@@ -110,8 +110,8 @@ std::int64_t export_letters(Connection& connection, const DeadLetterFilter& filt
     std::int64_t count = 0;
     std::int64_t last = std::numeric_limits<std::int64_t>::min();
     while (true) {
-        const QueryResult rows =
-            connection.query(sql::dlq_export, parameters_of(page).integer(last));
+        const QueryResult rows = connection.query(
+            sql::dlq_export, parameters_of(page).integer(last), matching_letters(connection));
         for (int row = 0; row < rows.rows(); ++row) {
             // What a terminal would obey is escaped.
             write(nlohmann::ordered_json::parse(rows.text(row, 1)).dump(-1, ' ', true));
