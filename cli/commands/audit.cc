@@ -115,7 +115,7 @@ int audit_topic(const AuditOptions& options) {
                       options.table,
                       options.column,
                       log.queries().identity(topic.name).topic_id,
-                      patient(registry_of(make_registries(configuration), topic)),
+                      patient_schemas(configuration, topic),
                       {}};
     std::int64_t all = 0;
     for (const Stretch& stretch : audit.stretches) all += stretch.end.raw() - stretch.begin.raw();

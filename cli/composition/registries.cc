@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto registry_look_every = 50ms;             // for a stop, while an answer is waited for
+constexpr auto registry_look_every = 50ms;      // for a stop, while an answer is waited for
 constexpr std::int64_t answer_bytes = 8 << 20;  // a schema's; the references have their own
 constexpr const char* media_type = "application/vnd.schemaregistry.v1+json, application/json";
 
@@ -95,6 +95,14 @@ class RegistryCall {
     std::uint64_t last_ = 0;
 };
 
+std::shared_ptr<SchemaCache> make_cache(const RegistryConfiguration& registry) {
+    SchemaCacheOptions options{.name = registry.name, .addresses = registry.urls};
+    options.limits.schemas = registry.schemas;
+    options.limits.bytes = registry.bytes;
+    options.limits.unknown_for = registry.unknown_for;
+    return std::make_shared<SchemaCache>(std::move(options), make_registry_get(registry));
+}
+
 }  // namespace
 
 RegistryGet make_registry_get(const RegistryConfiguration& registry) {
@@ -107,14 +115,18 @@ RegistryGet make_registry_get(const RegistryConfiguration& registry) {
 Registries make_registries(const Configuration& configuration) {
     Registries made;
     for (const RegistryConfiguration& registry : configuration.registries) {
-        SchemaCacheOptions options{.name = registry.name, .addresses = registry.urls};
-        options.limits.schemas = registry.schemas;
-        options.limits.bytes = registry.bytes;
-        options.limits.unknown_for = registry.unknown_for;
-        made.emplace(registry.name, std::make_shared<SchemaCache>(std::move(options),
-                                                                  make_registry_get(registry)));
+        made.emplace(registry.name, make_cache(registry));
     }
     return made;
+}
+
+std::shared_ptr<SchemaSource> patient_schemas(const Configuration& configuration,
+                                              const TopicConfiguration& topic) {
+    for (const RegistryConfiguration& registry : configuration.registries) {
+        if (registry.name == topic.registry) return patient(make_cache(registry));
+    }
+    expects(topic.registry.empty(), "a topic's registry is in its configuration");
+    return nullptr;
 }
 
 std::shared_ptr<SchemaCache> registry_of(const Registries& registries,

@@ -22,6 +22,11 @@ Registries make_registries(const Configuration& configuration);
 std::shared_ptr<SchemaCache> registry_of(const Registries& registries,
                                          const TopicConfiguration& topic);
 
+// For a command that reads one topic and may wait for its schemas; null as above. Only that topic's
+// registry gets a thread.
+std::shared_ptr<SchemaSource> patient_schemas(const Configuration& configuration,
+                                              const TopicConfiguration& topic);
+
 // Asks one registry, with its login and TLS. One thread at a time.
 RegistryGet make_registry_get(const RegistryConfiguration& registry);
 

@@ -130,7 +130,6 @@ const std::map<std::string, std::string>& advice() {
         {"connection.attempts", "A connection is tried without an end."},
         {"connection.backoff.ms", "Pauses between tries double, up to a limit."},
         {"truncate.enabled", "Tables are never truncated."},
-        {"use.reduction.buffer", "It is not needed: the last of a row's messages in a batch wins."},
         {"errors.deadletterqueue.topic.name",
          "Dead letters are rows of a table, in the transaction that rejects them. See `onceward "
          "dlq`."},
@@ -153,12 +152,12 @@ void read_matters_of_course(ConnectorOptions& options, ConnectorPlan& plan) {
           "quote.identifiers", "quote.sql.identifiers", "primary.key.mode", "pk.mode", "task.max",
           "connection.pool.min_size", "connection.pool.max_size", "connection.pool.timeout",
           "connection.pool.acquire_increment", "kafka.auth.mode", "schemas.enable",
-          "hibernate.connection.isolation"}) {
+          "use.reduction.buffer", "hibernate.connection.isolation"}) {
         (void)options.find(name);
     }
-    for (const char* const name : {"auto.create", "auto.evolve", "truncate.enabled",
-                                   "errors.log.include.messages", "use.reduction.buffer"}) {
-        if (!options.flag(name, false) || name == std::string("use.reduction.buffer")) continue;
+    for (const char* const name :
+         {"auto.create", "auto.evolve", "truncate.enabled", "errors.log.include.messages"}) {
+        if (!options.flag(name, false)) continue;
         plan.notes.push_back({name, advice().at(name)});
     }
     const std::string evolution = options.text("schema.evolution", "none");

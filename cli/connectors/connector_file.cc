@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/configuration/yaml_tree.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
@@ -140,9 +141,7 @@ std::string ConnectorOptions::text(const std::string& name, const std::string& o
 }
 
 bool ConnectorOptions::flag(const std::string& name, bool otherwise) {
-    std::string value = text(name, otherwise ? "true" : "false");
-    std::ranges::transform(value, value.begin(), [](unsigned char c) { return std::tolower(c); });
-    return value == "true";
+    return lower_case(text(name, otherwise ? "true" : "false")) == "true";
 }
 
 std::vector<std::string> ConnectorOptions::list(const std::string& name) {

@@ -3,26 +3,17 @@
 #include <algorithm>
 #include <regex>
 
+#include "dedup/base/text.h"
+
 namespace onceward {
 namespace {
 
 constexpr const char* unknown_topic = "replace-with-a-topic";
 
-void replace_all(std::string& text, const std::string& what, const std::string& with) {
-    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
-        text.replace(at, what.size(), with);
-    }
-}
-
-std::string lower(std::string text) {
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-    return text;
-}
-
 // `shop[.](orders|items)` -> both topics; nullopt if it may match more than such a list.
 std::optional<std::vector<std::string>> topics_of_pattern(std::string pattern) {
-    replace_all(pattern, "\\.", ".");
-    replace_all(pattern, "[.]", ".");
+    pattern = replaced(std::move(pattern), "\\.", ".");
+    pattern = replaced(std::move(pattern), "[.]", ".");
     if (pattern.starts_with('^')) pattern.erase(0, 1);
     if (pattern.ends_with('$')) pattern.pop_back();
     static const std::regex shape(R"(([\w.-]*)(?:\(([\w.|-]+)\))?([\w.-]*))");
@@ -56,9 +47,9 @@ void replace_source_parts(std::string& name, const std::string& topic) {
     const auto from_end = [&](std::size_t count) {
         return parts.size() >= count ? parts[parts.size() - count] : std::string();
     };
-    replace_all(name, "${source.table}", from_end(1));
-    replace_all(name, "${source.schema}", from_end(2));
-    replace_all(name, "${source.db}", from_end(parts.size() > 3 ? 3 : 2));
+    name = replaced(std::move(name), "${source.table}", from_end(1));
+    name = replaced(std::move(name), "${source.schema}", from_end(2));
+    name = replaced(std::move(name), "${source.db}", from_end(parts.size() > 3 ? 3 : 2));
 }
 
 // `name` or `schema.name`.
@@ -85,11 +76,11 @@ std::string table_of(const std::string& topic, const TableRules& rules, Connecto
     if (rules.tables.debezium) std::ranges::replace(route, '.', '_');
     std::string name = rules.format;
     replace_source_parts(name, topic);
-    replace_all(name, "${topic}", route);
+    name = replaced(std::move(name), "${topic}", route);
     for (char& letter : name) {
         if (letter == '-' && rules.tables.debezium) letter = '_';
     }
-    if (rules.fold) name = lower(name);
+    if (rules.fold) name = lower_case(name);
     if (name.find('.') == std::string::npos && !rules.tables.default_schema.empty()) {
         name = rules.tables.default_schema + "." + name;
     }
@@ -100,7 +91,7 @@ std::string path_of(const std::string& field, const ConnectorTables& tables, boo
     const std::string separator = dotted ? "." : "/";
     std::string name = field;
     const std::string& delimiter = tables.transforms.delimiter;
-    if (!delimiter.empty()) replace_all(name, delimiter, separator);
+    if (!delimiter.empty()) name = replaced(std::move(name), delimiter, separator);
     const std::string prefix = tables.path_prefix.empty() ? "" : tables.path_prefix + separator;
     return (dotted ? "" : "/") + prefix + name;
 }
@@ -118,7 +109,7 @@ class Columns {
         source(name, path_of(from, tables_, format_ == "protobuf"), required);
     }
     void source(const std::string& name, const std::string& from, bool required = false) {
-        const std::string column = fold_ ? lower(name) : name;
+        const std::string column = fold_ ? lower_case(name) : name;
         if (std::ranges::find(all, column, &PlannedColumn::name) != all.end()) return;
         all.push_back({column, from, required});
     }
@@ -134,7 +125,7 @@ class Columns {
 // The columns of the primary key, which become the upsert's conflict target.
 std::vector<std::string> add_key_columns(ConnectorOptions& options, const ConnectorTables& tables,
                                          Columns& columns, bool upsert, ConnectorPlan& plan) {
-    const std::string mode = lower(options.either("pk.mode", "primary.key.mode", "none"));
+    const std::string mode = lower_case(options.either("pk.mode", "primary.key.mode", "none"));
     std::vector<std::string> names =
         split_list(options.either("pk.fields", "primary.key.fields", ""));
     if (mode == "kafka") {
@@ -200,10 +191,10 @@ void add_columns(ConnectorOptions& options, const ConnectorTables& tables, Colum
 }  // namespace
 
 void plan_topics(ConnectorOptions& options, const ConnectorTables& tables, ConnectorPlan& plan) {
-    const bool quotes = tables.debezium
-                            ? options.flag("quote.identifiers", false)
-                            : lower(options.text("quote.sql.identifiers", "always")) != "never";
-    const std::string mode = lower(options.text("insert.mode", "insert"));
+    const bool quotes =
+        tables.debezium ? options.flag("quote.identifiers", false)
+                        : lower_case(options.text("quote.sql.identifiers", "always")) != "never";
+    const std::string mode = lower_case(options.text("insert.mode", "insert"));
     const bool upsert = mode != "insert";
     if (mode == "update") {
         plan.notes.push_back({"insert.mode",
@@ -213,7 +204,7 @@ void plan_topics(ConnectorOptions& options, const ConnectorTables& tables, Conne
     Columns columns(tables, plan.format, !quotes);
     std::vector<std::string> target = add_key_columns(options, tables, columns, upsert, plan);
     add_columns(options, tables, columns, plan);
-    if (!quotes) std::ranges::transform(target, target.begin(), lower);
+    if (!quotes) std::ranges::transform(target, target.begin(), lower_case);
     const bool collection = options.has("collection.name.format");
     const TableRules rules{
         tables, options.either("collection.name.format", "table.name.format", "${topic}"),

@@ -110,8 +110,7 @@ void apply(const std::string& name, const Options& options, ConnectorTransforms&
         return;
     }
     static const std::map<std::string, std::string> advice = {
-        {"TimestampConverter",
-         "Write the conversion at the column; docs/types.md lists them."},
+        {"TimestampConverter", "Write the conversion at the column; docs/types.md lists them."},
         {"Cast", "The column's type decides: a value that does not fit is a dead letter."},
         {"Filter", "Messages are not filtered. A function as the sink can leave one out."},
         {"HoistField", "Let the column's path lead to the value: `''` is the whole payload."},

@@ -118,7 +118,7 @@ class RegistryDecoder final : public Decoder {
         return nullptr;
     }
 
-    // What does not compile is kept too: each of its messages is told why, and none compiles it.
+    // A schema that does not compile is kept too: its next messages get the reason without a try.
     Kept& compile(const ConfluentFrame& frame, std::string name, const WrittenSchema& schema) {
         while (kept_.size() >= most_) kept_.pop_back();
         Kept& kept = kept_.emplace_front();

@@ -1,6 +1,6 @@
 #pragma once
-// A schema registry in the test's own process: it knows what it was told, and is in trouble when it
-// is told to be. Thread-safe.
+// A schema registry in the test's own process. It has the schemas that a test gives it, and fails
+// when the test asks for it. Thread-safe.
 
 #include <atomic>
 #include <map>
