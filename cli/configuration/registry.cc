@@ -20,7 +20,9 @@ const std::vector<OptionSpec> registry_options = {
     {"registries[].urls", must_be_given, into([](To& to) { return &to.registry->urls; }),
      "Its addresses, such as `[https://registry.example.com]`; for Apicurio with the path "
      "`/apis/ccompat/v7`. The next one is asked if one does not answer or does not know the "
-     "schema."},
+     "schema.",
+     "A schema is unknown only if every address says so. While one of them does not answer, a "
+     "message whose schema the others do not know waits."},
     {"registries[].username", "", into([](To& to) { return &to.registry->username; }),
      "The name of its basic login."},
     {"registries[].password", "", into([](To& to) { return &to.registry->password; }),

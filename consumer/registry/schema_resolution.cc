@@ -116,15 +116,17 @@ Resolution RegistryAddresses::resolve(const SchemaId& id, const std::stop_token&
         switch (found.kind) {
             case Kind::found:
             case Kind::refused: first_ = at; return found;
-            // A follower may not have heard of a new schema yet.
             case Kind::unknown: unknown = std::move(found); break;
             case Kind::failed:
                 if (!failed) failed = std::move(found);
                 break;
         }
     }
-    if (unknown) return *unknown;
-    return failed.value_or(Resolution{.reason = "was not asked, since the process ends"});
+    // A follower may not have heard of a new schema yet. If it were believed while the others are
+    // away, good messages would become dead letters.
+    if (failed) return *failed;
+    if (unknown && !stop.stop_requested()) return *unknown;
+    return {.reason = "was not asked, since the process ends"};
 }
 
 std::size_t size_of(const WrittenSchema& schema) {

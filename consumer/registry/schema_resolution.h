@@ -27,7 +27,8 @@ class RegistryAddresses {
     RegistryAddresses(std::vector<std::string> addresses, RegistryGet get,
                       ResolutionLimits limits = {});
 
-    // `unknown` if each address that answers says so. It fails if none answers.
+    // `unknown` only if each address says so. It fails if one of them gives no answer and none
+    // has the schema, or if `stop` is requested before the last one is asked.
     Resolution resolve(const SchemaId& id, const std::stop_token& stop);
 
   private:

@@ -104,6 +104,27 @@ TEST_F(SchemaResolution, AFollowerThatDoesNotKnowTheSchemaYetIsNotBelievedAlone)
     EXPECT_EQ(addresses.resolve({18, ""}, {}).kind, Kind::unknown);
 }
 
+TEST_F(SchemaResolution, ASchemaIsUnknownOnlyIfEachAddressSaysSo) {
+    registry.replies["http://two/schemas/ids/17"] = {.status = 503};
+    RegistryAddresses addresses({"http://one", "http://two"}, registry.get());
+    const Resolution one_is_down = addresses.resolve({17, ""}, {});
+    EXPECT_EQ(one_is_down.kind, Kind::failed);
+    EXPECT_EQ(one_is_down.reason, "answers 503");
+    registry.replies.erase("http://two/schemas/ids/17");
+    EXPECT_EQ(addresses.resolve({17, ""}, {}).kind, Kind::unknown);
+}
+
+TEST_F(SchemaResolution, AnEndBeforeTheLastAddressIsNoVerdict) {
+    std::stop_source end;
+    const RegistryGet ask = registry.get();
+    RegistryAddresses addresses({"http://one", "http://two"},
+                                [&](const std::string& url, const std::stop_token& stop) {
+                                    end.request_stop();
+                                    return ask(url, stop);
+                                });
+    EXPECT_EQ(addresses.resolve({17, ""}, end.get_token()).kind, Kind::failed);
+}
+
 TEST_F(SchemaResolution, WhereNoAddressAnswersTheFirstOneSaysWhy) {
     registry.replies["http://one/schemas/ids/17"] = {.status = 503};
     registry.replies["http://two/schemas/ids/17"] = test::unreachable();
