@@ -70,10 +70,14 @@ class Frozen : public testing::Test {
         options.output = file("log");
         return ChildProcess(options);
     }
-    // How many of the worker's sessions in this schema are in that condition.
-    std::int64_t sessions(const std::string& condition) {
-        return scene_.database().number("SELECT count(*) FROM pg_stat_activity WHERE usename = '" +
-                                        std::string(support::worker_role) + "' AND " + condition);
+    // The worker's session that waits for `blocker` and has its fence; 0 if there is none. The
+    // worker has others, which may wait for the table too, and so may sessions of earlier tests.
+    std::string inside_transaction(support::Database& blocker) {
+        return blocker.value(
+            "SELECT coalesce(min(pid), 0) FROM pg_stat_activity AS session "
+            "WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)) AND EXISTS ("
+            "SELECT FROM pg_locks WHERE pg_locks.pid = session.pid AND granted AND relation = '" +
+            scene_.schema().name() + ".fences'::regclass)");
     }
     Scene scene_;
 };
@@ -85,16 +89,17 @@ TEST_F(Frozen, AWorkerFrozenInsideATransactionWakesAndCommitsNothingWhileAnother
     support::Database blocker(scene_.schema().server().dsn);
     blocker.execute("BEGIN; LOCK TABLE " + scene_.schema().name() + ".effects");
     scene_.send(30);
-    // It holds its fence and waits for the table; when that is free it is inside its transaction,
-    // and frozen.
-    ASSERT_TRUE(eventually(patience, [&] { return sessions("wait_event_type = 'Lock'") == 1; }));
+    // When the table is free, it is inside its transaction, and frozen.
+    std::string session;
+    ASSERT_TRUE(eventually(patience, [&] {
+        session = inside_transaction(blocker);
+        return session != "0";
+    }));
     process.send(SIGSTOP);
-    // Its own session by its number: sessions of earlier tests may still be ending.
-    const std::string session = blocker.value(
-        "SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))");
     blocker.execute("ROLLBACK");
     ASSERT_TRUE(eventually(patience, [&] {
-        return sessions("state = 'idle in transaction' AND pid = " + session) == 1;
+        return scene_.database().value("SELECT state FROM pg_stat_activity WHERE pid = " +
+                                       session) == "idle in transaction";
     }));
 
     FrozenSessionGuard guard(
