@@ -112,8 +112,8 @@ Reader::Topic& Reader::topic(const std::string& name) {
 
 void Reader::seek_to_fences() {
     for (const Assignment::Seek& seek : handoff_.begin_seeks()) {
-        // DANGER: the fence may be before the awaited message. Reading on from that one, it would
-        // leave out those between the two.
+        // The fence may be before the awaited message. If the wait were kept, reading could jump to
+        // that message; the fence would refuse the batch, and would have to be taken once more.
         schema_waits_.forget(seek.partition);
         topic(seek.partition.topic).builder.set_topic_id(seek.topic_id);
         if (!source_.begin(seek.partition, seek.offset, seek.leader_epoch)) continue;
