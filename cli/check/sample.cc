@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cli/check/topic_sample.h"
 #include "cli/composition/composition.h"
 #include "cli/operator/broker_view.h"
 #include "consumer/intake/message_builder.h"
@@ -12,24 +13,6 @@
 
 namespace onceward {
 namespace {
-
-constexpr std::chrono::seconds read_limit{30};
-
-// The newest `count` records, as evenly as can be from all partitions.
-std::vector<Stretch> newest(BrokerView& log, const std::string& topic, int count) {
-    const int partitions = log.queries().partition_count(topic);
-    std::vector<Stretch> stretches;
-    int left = count;
-    for (int number = 0; number < partitions && left > 0; ++number) {
-        const TopicPartition partition{topic, Partition{number}};
-        const LogRange range = log.range(partition);
-        const int share = (left + partitions - number - 1) / (partitions - number);
-        const Offset begin{std::max(range.earliest.raw(), range.latest.raw() - share)};
-        stretches.push_back({partition, begin, range.latest});
-        left -= static_cast<int>(range.latest.raw() - begin.raw());
-    }
-    return stretches;
-}
 
 KnownClaims known_claims(Connection& connection, const std::string& ledger,
                          const std::vector<Digest>& digests) {
@@ -102,7 +85,7 @@ void sample_topic(const Configuration& configuration, const TopicConfiguration& 
     intake.set_topic_id(log.queries().identity(topic.name).topic_id);
     sink->prepare(connection);
     Chunk chunk;
-    for (Record& record : sampler.read(newest(log, topic.name, count), read_limit)) {
+    for (Record& record : sampler.read(newest_stretches(log, topic.name, count), sample_patience)) {
         take_now(intake, std::move(record), chunk);
     }
     std::vector<SampledRecord> records;

@@ -1,10 +1,8 @@
 // What a configuration may hold and what it means: `onceward config` for people (reference) and for
-// editors (schema), with the metrics of a process; `onceward init`, an annotated one to start from;
-// and `onceward describe`, the contract that it makes, for people who send and for their tools.
+// editors (schema), with the metrics of a process; and `onceward describe`, the contract that it
+// makes, for people who send and for their tools.
 
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 
@@ -13,14 +11,10 @@
 #include "cli/composition/gateway_options.h"
 #include "cli/configuration/load.h"
 #include "cli/configuration/option_table.h"
-#include "cli/connectors/connector_conversion.h"
-#include "cli/connectors/connector_file.h"
 #include "cli/describe/topic_contract.h"
-#include "cli/starters.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/config_file.h"
 #include "cli/terminal/help.h"
-#include "cli/terminal/option_checks.h"
 
 namespace onceward {
 namespace {
@@ -40,16 +34,6 @@ bool is_no_part_of_contract(const std::string& path) {
         if (path.ends_with(option)) return true;
     }
     return path == "http.listen";
-}
-
-std::string converted(const std::string& file) {
-    std::ifstream stream(file, std::ios::binary);
-    const std::string text(std::istreambuf_iterator<char>(stream), {});
-    try {
-        return configuration_text(convert_connector(read_connector(text)));
-    } catch (const ConnectorError& error) {
-        throw ConfigurationError(file + ": " + error.what());
-    }
 }
 
 Configuration load_for_contract(const std::string& file) {
@@ -104,33 +88,6 @@ void add_config(CLI::App& program, Commands& commands) {
     commands.add(*command, [reference, metrics] {
         if (metrics->parsed()) return print(metrics_page());
         return print(reference->parsed() ? configuration_reference() : configuration_schema());
-    });
-}
-
-void add_init(CLI::App& program, Commands& commands) {
-    CLI::App* command =
-        program.add_subcommand("init", "Print an annotated configuration to start from");
-    auto sink = std::make_shared<std::string>("table");
-    auto connector = std::make_shared<std::string>();
-    CLI::Option* positional = command->add_option("sink", *sink, "What messages are written to")
-                                  ->check(one_of({"table"}))
-                                  ->capture_default_str();
-    command
-        ->add_option("--from-connector", *connector,
-                     "A JDBC sink of Kafka Connect, as JSON, properties or Strimzi's YAML, to make "
-                     "the configuration of; what has no equal is named in comments")
-        ->type_name("FILE")
-        ->check(CLI::ExistingFile)
-        ->excludes(positional);
-    end_help(*command,
-             {.notes = "With --from-connector nothing is connected to, and passwords are not "
-                       "copied: variables stand for them.",
-              .examples = {{"init > onceward.yaml", "a first configuration"},
-                           {"init --from-connector sink.json > onceward.yaml",
-                            "from Kafka Connect's JDBC sink, Confluent's or Debezium's"}}});
-    commands.add(*command, [sink, connector] {
-        if (!connector->empty()) return print(converted(*connector));
-        return print(starters::table);
     });
 }
 

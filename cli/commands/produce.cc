@@ -17,6 +17,7 @@
 #include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
+#include "cli/terminal/property_arguments.h"
 #include "cli/terminal/stop_request.h"
 #include "consumer/decode/decoder.h"
 #include "consumer/produce/ndjson_csv_reader.h"
@@ -56,12 +57,8 @@ void take_configuration(ProduceArguments& arguments) {
 }
 
 void take_properties(ProduceArguments& arguments) {
-    for (const std::string& property : arguments.properties) {
-        const std::size_t equals = property.find('=');
-        usage_error_if(equals == std::string::npos || equals == 0,
-                       "-X " + property + ": write it as name=value");
-        arguments.production.producer.properties[property.substr(0, equals)] =
-            property.substr(equals + 1);
+    for (const auto& [name, value] : property_arguments(arguments.properties)) {
+        arguments.production.producer.properties[name] = value;
     }
 }
 

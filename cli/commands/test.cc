@@ -14,6 +14,7 @@
 #include "cli/commands/commands.h"
 #include "cli/configuration/databases.h"
 #include "cli/configuration/load.h"
+#include "cli/configuration/yaml_text.h"
 #include "cli/fixtures/test_suite.h"
 #include "cli/fixtures/update.h"
 #include "cli/terminal/command.h"

@@ -11,8 +11,12 @@ using Json = nlohmann::ordered_json;
 // file is read.
 constexpr const char* variable_pattern = "\\$\\{.+\\}";
 
+// What several options share is written once. In this draft nothing counts next to a `$ref`.
+Json shared(const std::string& name) { return {{"$ref", "#/definitions/" + name}}; }
+Json described(const std::string& name) { return {{"allOf", Json::array({shared(name)})}}; }
+
 Json or_variable(Json schema) {
-    return {{"anyOf", {std::move(schema), {{"type", "string"}, {"pattern", variable_pattern}}}}};
+    return {{"anyOf", Json::array({std::move(schema), shared("variable")})}};
 }
 
 Json any_text() { return {{"type", {"string", "number", "boolean"}}}; }
@@ -49,8 +53,8 @@ Json conversion_step() {
 }
 
 Json conversions() {
-    const Json step = conversion_step();
-    return {{"anyOf", {step, {{"type", "array"}, {"items", step}, {"minItems", 1}}}}};
+    const Json list = {{"type", "array"}, {"items", shared("conversion")}, {"minItems", 1}};
+    return {{"anyOf", Json::array({shared("conversion"), list})}};
 }
 
 Json source(bool of_column) {
@@ -99,10 +103,7 @@ Json fingerprint(const std::string& whole) {
                          {"properties", {{"fields", fields}}},
                          {"required", Json::array({"fields"})},
                          {"additionalProperties", false}};
-    return {{"anyOf",
-             {{{"enum", {"none", whole}}},
-              {{"type", "string"}, {"pattern", variable_pattern}},
-              object}}};
+    return {{"anyOf", Json::array({{{"enum", {"none", whole}}}, shared("variable"), object})}};
 }
 
 Json minted() {
@@ -112,9 +113,7 @@ Json minted() {
                   {"properties", {{"header", any_text()}, {"field", any_text()}}},
                   {"additionalProperties", false}};
     return {{"anyOf",
-             {{{"enum", {"none", "uuid7", "ce_time"}}},
-              {{"type", "string"}, {"pattern", variable_pattern}},
-              named}}};
+             Json::array({{{"enum", {"none", "uuid7", "ce_time"}}}, shared("variable"), named})}};
 }
 
 Json limited(const OptionSpec& spec, const char* type) {
@@ -133,8 +132,8 @@ Json value_schema(const OptionSpec& spec) {
         case OptionType::secret: return any_text();
         case OptionType::integer: return limited(spec, "integer");
         case OptionType::number: return limited(spec, "number");
-        case OptionType::duration: return text_with_pattern("^[0-9]+(ms|s|m|h|d)$");
-        case OptionType::size: return text_with_pattern("^[0-9]+(B|KB|MB|GB|KiB|MiB|GiB)$");
+        case OptionType::duration: return described("duration");
+        case OptionType::size: return described("size");
         case OptionType::hours:
             return text_with_pattern("^[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9]$");
         case OptionType::choice:
@@ -146,17 +145,19 @@ Json value_schema(const OptionSpec& spec) {
         case OptionType::headers: return {{"type", "object"}, {"additionalProperties", any_text()}};
         case OptionType::start:
             return {{"anyOf",
-                     {{{"enum", {"committed", "earliest", "latest"}}},
-                      {{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]"}},
-                      {{"type", "string"}, {"pattern", variable_pattern}}}}};
+                     Json::array({{{"enum", {"committed", "earliest", "latest"}}},
+                                  {{"type", "string"},
+                                   {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]"}},
+                                  shared("variable")})}};
         case OptionType::key_sources:
-            return {{"type", "array"}, {"items", key_source()}, {"minItems", 1}};
-        case OptionType::source: return source(false);
+            return {{"type", "array"}, {"items", shared("key_source")}, {"minItems", 1}};
+        case OptionType::source: return described("source");
         case OptionType::fingerprint: return fingerprint(whole_of(spec));
         case OptionType::minted: return minted();
         case OptionType::columns:
-            return {
-                {"type", "object"}, {"additionalProperties", source(true)}, {"minProperties", 1}};
+            return {{"type", "object"},
+                    {"additionalProperties", shared("column")},
+                    {"minProperties", 1}};
     }
     return {};
 }
@@ -208,11 +209,21 @@ Json tree_schema(const OptionTree& tree) {
 }  // namespace
 
 std::string configuration_schema() {
+    const Json definitions = {
+        {"variable", {{"type", "string"}, {"pattern", variable_pattern}}},
+        {"duration", text_with_pattern("^[0-9]+(ms|s|m|h|d)$")},
+        {"size", text_with_pattern("^[0-9]+(B|KB|MB|GB|KiB|MiB|GiB)$")},
+        {"source", source(false)},
+        {"column", source(true)},
+        {"conversion", conversion_step()},
+        {"key_source", key_source()},
+    };
     Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                    {"title", "Onceward's configuration"}};
     schema.update(tree_schema(option_tree()));
     schema["anyOf"] = {{{"required", Json::array({"topics"})}},
                        {{"required", Json::array({"http"})}}};
+    schema["definitions"] = definitions;
     return schema.dump(2) + "\n";
 }
 

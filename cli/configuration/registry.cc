@@ -57,6 +57,10 @@ const std::vector<OptionSpec> registry_options = {
      "to the dead letters until then."},
 };
 
+bool is_registry_address(const std::string& url) {
+    return call_address(url).has_value() && url.find_first_of("?#") == std::string::npos;
+}
+
 namespace {
 
 constexpr std::size_t longest_name = 40;
@@ -73,7 +77,7 @@ void check_urls(const RegistryConfiguration& registry, const Section& at) {
     }
     for (const std::string& url : registry.urls) {
         const auto address = call_address(url);
-        if (!address || url.find_first_of("?#") != std::string::npos) {
+        if (!is_registry_address(url)) {
             at.error("urls",
                      "This is not a registry's address (not shown, because it may hold a "
                      "password). Write one such as `https://registry.example.com`; the login is "

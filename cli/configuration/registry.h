@@ -12,4 +12,7 @@ namespace onceward {
 void tie_registries(Configuration& configuration, Report& report);
 void check_registries(const Configuration& configuration, Report& report);
 
+// Whether `urls` takes it: an address of HTTP without a login, a query or a fragment.
+bool is_registry_address(const std::string& url);
+
 }  // namespace onceward

@@ -101,8 +101,8 @@ void read_deletes(ConnectorOptions& options, bool flat_key, ConnectorPlan& plan)
     if (plan.envelope == "debezium" && upsert) return;  // delete events remove their rows
     if (upsert && flat_key && plan.topics.front().conflict_target.size() == 1) {
         plan.tombstones = "delete";
-        for (PlannedTopic& topic : plan.topics) {
-            for (PlannedColumn& column : topic.columns) {
+        for (ConnectorTopic& topic : plan.topics) {
+            for (ConnectorColumn& column : topic.columns) {
                 if (column.name == topic.conflict_target.front()) {
                     column.source = "{metadata: record_key}";
                 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "cli/configuration/yaml_text.h"
 #include "dedup/base/text.h"
 
 namespace onceward {
@@ -110,11 +111,11 @@ class Columns {
     }
     void source(const std::string& name, const std::string& from, bool required = false) {
         const std::string column = fold_ ? lower_case(name) : name;
-        if (std::ranges::find(all, column, &PlannedColumn::name) != all.end()) return;
+        if (std::ranges::find(all, column, &ConnectorColumn::name) != all.end()) return;
         all.push_back({column, from, required});
     }
 
-    std::vector<PlannedColumn> all{};
+    std::vector<ConnectorColumn> all{};
 
   private:
     const ConnectorTables& tables_;
@@ -148,7 +149,7 @@ std::vector<std::string> add_key_columns(ConnectorOptions& options, const Connec
         if (plan.format == "raw" && mode == "record_key") {
             columns.source(name, "{metadata: record_key}", upsert);
         } else if (mode == "record_header" || plan.format == "raw") {
-            columns.source(name, "{header: " + in_quotes(without_variables(name)) + "}", upsert);
+            columns.source(name, "{header: " + yaml_value(name) + "}", upsert);
         } else {
             columns.field(name, upsert);
         }
@@ -174,12 +175,12 @@ void add_columns(ConnectorOptions& options, const ConnectorTables& tables, Colum
         for (const std::string& name : names) columns.field(name, false);
         for (const auto& [name, from] : tables.transforms.renamed) columns.field(name, false);
     }
-    for (const PlannedColumn& column : tables.transforms.added) {
+    for (const ConnectorColumn& column : tables.transforms.added) {
         columns.source(column.name, column.source);
     }
     if (columns.all.empty()) {
         const bool whole = plan.format == "json" || plan.format == "avro";
-        columns.source("payload", whole ? "''" : "{metadata: payload}");
+        columns.source("payload", whole ? "" : "{metadata: payload}");
     }
     if (!listed) {
         plan.notes.push_back({"fields",

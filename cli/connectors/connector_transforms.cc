@@ -3,6 +3,8 @@
 #include <functional>
 #include <regex>
 
+#include "cli/configuration/yaml_text.h"
+
 namespace onceward {
 namespace {
 
@@ -61,8 +63,8 @@ void insert_fields(const Options& options, ConnectorTransforms& all) {
     }
     const std::string name = without_mark(option_of(options, "static.field"));
     if (name.empty()) return;
-    const std::string value = without_variables(option_of(options, "static.value"));
-    all.added.push_back({name, "{constant: " + in_quotes(value) + "}"});
+    all.added.push_back(
+        {name, "{constant: " + yaml_value(option_of(options, "static.value")) + "}"});
 }
 
 void route(const Options& options, ConnectorTransforms& all) {

@@ -22,7 +22,7 @@ struct ConnectorTransforms {
     std::map<std::string, std::string> renamed;
     std::vector<std::string> left_out;    // fields that no column gets
     std::vector<std::string> only;        // fields that alone become columns; empty: all
-    std::vector<PlannedColumn> added;     // of InsertField
+    std::vector<ConnectorColumn> added;     // of InsertField
     std::string delimiter;                // between the parts of a flattened name; '': not flat
     std::vector<std::string> key_fields;  // of ValueToKey
     std::vector<ConnectorNote> notes;

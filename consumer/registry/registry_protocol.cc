@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <string_view>
 
 namespace onceward {
@@ -147,6 +148,23 @@ std::string schema_path(const SchemaId& id) {
 std::string reference_path(const SchemaReference& reference) {
     return "/subjects/" + percent_encoded(reference.subject) + "/versions/" +
            std::to_string(reference.version);
+}
+
+std::string latest_path(const std::string& subject) {
+    return "/subjects/" + percent_encoded(subject) + "/versions/latest";
+}
+
+std::optional<std::int32_t> registered_number(const RegistryReply& reply) {
+    std::int64_t number = 0;
+    simdjson::dom::parser parser;
+    simdjson::dom::object object;
+    if (reply.status != 200 || parser.parse(reply.body).get(object) != simdjson::SUCCESS ||
+        object["id"].get(number) != simdjson::SUCCESS ||
+        number < std::numeric_limits<std::int32_t>::min() ||
+        number > std::numeric_limits<std::int32_t>::max()) {
+        return std::nullopt;
+    }
+    return static_cast<std::int32_t>(number);
 }
 
 RegistryAnswer read_answer(const RegistryReply& reply) {

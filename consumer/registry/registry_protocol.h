@@ -55,8 +55,11 @@ struct RegistryAnswer {
 // Below the registry's address.
 std::string schema_path(const SchemaId& id);
 std::string reference_path(const SchemaReference& reference);
+std::string latest_path(const std::string& subject);
 
 RegistryAnswer read_answer(const RegistryReply& reply);
+// The number of the schema in an answer about a subject's version; nullopt if it has none.
+std::optional<std::int32_t> registered_number(const RegistryReply& reply);
 
 // The seconds in a header `Retry-After`; nullopt if it has a date or nothing useful. An hour at
 // most.

@@ -134,6 +134,12 @@ std::optional<ColumnType> resolve(const std::map<std::uint32_t, CatalogType>& ty
 
 }  // namespace
 
+std::string quoted_identifier(std::string_view name) {
+    std::string text = "\"";
+    for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+    return text + "\"";
+}
+
 std::pair<std::string, std::string> schema_and_name(const std::string& text) {
     const std::size_t point = text.find('.');
     if (point == std::string::npos) return {"", text};

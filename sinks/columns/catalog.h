@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,9 @@ struct CatalogTable {
 
 // Schema and name of `name` or `schema.name`: the schema is the part before the first point, or ''.
 std::pair<std::string, std::string> schema_and_name(const std::string& text);
+
+// Between double quotes, as a statement has it. REQUIRES: no NUL.
+std::string quoted_identifier(std::string_view name);
 
 // `table` is `name` or `schema.name`, as the config has it; nullopt if there is no such table.
 std::optional<CatalogTable> read_table(Connection& connection, const std::string& table);

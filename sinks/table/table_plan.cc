@@ -11,12 +11,6 @@
 namespace onceward {
 namespace {
 
-std::string quoted_name(std::string_view name) {
-    std::string text = "\"";
-    for (const char c : name) text.append(c == '"' ? 2 : 1, c);
-    return text + "\"";
-}
-
 std::string joined(const std::vector<std::string>& parts, std::string_view between = ", ") {
     std::string text;
     for (const std::string& part : parts) text.append(text.empty() ? "" : between).append(part);
@@ -144,14 +138,14 @@ std::string update_action(const TableSinkOptions& options, const TablePlan& plan
     std::vector<std::string> assignments;
     for (const PlannedColumn& column : plan.columns) {
         if (!column.key) {
-            const std::string name = quoted_name(column.name);
+            const std::string name = quoted_identifier(column.name);
             assignments.push_back(name + " = excluded." + name);
         }
     }
     if (assignments.empty()) return "NOTHING";
     std::string action = "UPDATE SET " + joined(assignments);
     if (!options.only_if_newer.empty()) {
-        const std::string version = quoted_name(options.only_if_newer);
+        const std::string version = quoted_identifier(options.only_if_newer);
         // A row without a version gives way to any that has one; a message without one never
         // replaces a row.
         action += " WHERE target." + version + " < excluded." + version + " OR target." + version +
@@ -185,12 +179,12 @@ void write_pieces(const TableSinkOptions& options, const CatalogTable& table, Ta
     std::string newest = "position DESC";
     for (const PlannedColumn& column : plan.columns) {
         const std::string alias = "incoming." + aliases[column.place];
-        columns.push_back(quoted_name(column.name));
+        columns.push_back(quoted_identifier(column.name));
         incoming.push_back(alias);
         if (column.key) {
             keys.push_back(alias);
-            target.push_back(quoted_name(column.name));
-            target_keys.push_back("target." + quoted_name(column.name));
+            target.push_back(quoted_identifier(column.name));
+            target_keys.push_back("target." + quoted_identifier(column.name));
         }
         if (column.name == options.only_if_newer) newest = alias + " DESC NULLS LAST, position";
     }

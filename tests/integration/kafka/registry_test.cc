@@ -6,6 +6,7 @@
 
 #include "cli/composition/registries.h"
 #include "cli/dlq/redrive.h"
+#include "tests/integration/kafka/avro_bytes.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/integration/kafka/stand_in_registry.h"
 #include "tests/support/eventually.h"
@@ -16,12 +17,6 @@ namespace {
 using support::eventually;
 using support::ProducedMessage;
 using testing::HasSubstr;
-
-std::string big_endian(int id) {
-    std::string bytes;
-    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(id >> shift & 0xff);
-    return bytes;
-}
 
 // The scene's messages, framed.
 class RegistryScene {
@@ -48,7 +43,7 @@ class RegistryScene {
     std::vector<ProducedMessage> framed(int schema, int messages, int partition = 0) {
         std::vector<ProducedMessage> made = scene.make(messages, partition);
         for (ProducedMessage& message : made) {
-            message.payload = std::string(1, '\0') + big_endian(schema) + *message.payload;
+            message.payload = kafka_tests::framed(schema, *message.payload);
         }
         return made;
     }

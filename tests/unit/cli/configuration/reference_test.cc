@@ -53,6 +53,30 @@ TEST(Reference, ThePresetsAreThoseOfTheKeys) {
     for (const std::string& name : names) EXPECT_TRUE(key_preset(name)) << name;
 }
 
+// Each `$ref` below the node.
+void collect_references(const nlohmann::json& node, std::multiset<std::string>& found) {
+    if (node.is_object() && node.contains("$ref")) {
+        found.insert(node.at("$ref").get<std::string>());
+        EXPECT_EQ(node.size(), 1U) << "draft 7 ignores what is next to a `$ref`: " << node;
+    }
+    if (!node.is_structured()) return;
+    for (const auto& child : node) collect_references(child, found);
+}
+
+TEST(Reference, WhatTheSchemaRefersToIsInItOnceAndUsed) {
+    const auto schema = nlohmann::json::parse(configuration_schema());
+    std::multiset<std::string> references;
+    collect_references(schema, references);
+    for (const std::string& reference : references) {
+        ASSERT_TRUE(reference.starts_with("#/")) << reference << " is not in the file";
+        EXPECT_TRUE(schema.contains(nlohmann::json::json_pointer(reference.substr(1))));
+    }
+    for (const auto& [name, definition] : schema.at("definitions").items()) {
+        EXPECT_TRUE(references.contains("#/definitions/" + name)) << name;
+    }
+    EXPECT_GE(references.count("#/definitions/column"), 5U);
+}
+
 TEST(Reference, TheSchemaKnowsEveryOption) {
     const auto schema = nlohmann::json::parse(configuration_schema());
     for (const OptionSpec& spec : option_table()) {

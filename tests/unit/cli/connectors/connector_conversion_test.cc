@@ -122,7 +122,7 @@ TEST(ConnectorConversion, MakesColumnsOfListedRenamedAndInsertedFields) {
     const std::string text = configuration_text(plan);
     EXPECT_THAT(text, HasSubstr("        id: /id\n        price: /cost\n"));
     EXPECT_THAT(text, HasSubstr("at_offset: {metadata: offset}\n"));
-    EXPECT_THAT(text, HasSubstr("source: {constant: 'it''s $$5'}\n"));
+    EXPECT_THAT(text, HasSubstr("source: {constant: \"it's $$5\"}\n"));
 }
 
 TEST(ConnectorConversion, AnUpsertHasItsKeysAsConflictTarget) {
@@ -152,7 +152,7 @@ TEST(ConnectorConversion, NamesCannotBreakOutOfTheirPlace) {
         text_of({{"fields.whitelist", "a: b, 'x\ngroup: other, null"}, {"odd\noption: 1", "x"}});
     EXPECT_THAT(text, Not(HasSubstr("\ngroup: other")));
     EXPECT_THAT(text, Not(HasSubstr("\noption: 1")));
-    EXPECT_THAT(text, HasSubstr("'null': /null\n"));
+    EXPECT_THAT(text, HasSubstr("\"null\": /null\n"));
 }
 
 }  // namespace

@@ -16,6 +16,14 @@ TEST(RegistryProtocol, AsksByNumberByGuidAndByVersion) {
               "/schemas/guids/89791762-2336-186f-9674-299b90a8e2df");
     EXPECT_EQ(reference_path({"a.proto", "shop/orders v1", 3}),
               "/subjects/shop%2Forders%20v1/versions/3");
+    EXPECT_EQ(latest_path("orders-value"), "/subjects/orders-value/versions/latest");
+}
+
+TEST(RegistryProtocol, AVersionOfASubjectHasItsNumber) {
+    EXPECT_EQ(registered_number(schema_reply(R"("schema":"x","id":7,"version":2)")), 7);
+    EXPECT_EQ(registered_number(schema_reply(R"("schema":"x")")), std::nullopt);
+    EXPECT_EQ(registered_number(schema_reply(R"("schema":"x","id":99999999999)")), std::nullopt);
+    EXPECT_EQ(registered_number({.status = 404, .body = R"({"id":7})"}), std::nullopt);
 }
 
 TEST(RegistryProtocol, ASchemaWithoutATypeIsAvro) {

@@ -1,0 +1,19 @@
+#pragma once
+// The types of Kafka Connect and Debezium as columns: a schema's name says more than its type, for
+// instance that a number is a day. Pure.
+
+#include <optional>
+#include <string>
+
+#include "cli/proposal/type_choice.h"
+
+namespace onceward {
+
+// What a column is called that a schema of this name becomes; nullopt if the name says nothing.
+// `scale`: the parameter of a decimal.
+std::optional<TypeChoice> named_connect_type(const std::string& name, int scale);
+
+// By the type alone: `int32`, `string`, `struct`, ...; nullopt for one that is not known.
+std::optional<TypeChoice> plain_connect_type(const std::string& type);
+
+}  // namespace onceward

@@ -1,0 +1,35 @@
+#pragma once
+// Which place of a sample's messages can be their idempotency key, and what speaks for it. Pure.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/proposal/field_evidence.h"
+#include "consumer/decode/format_options.h"
+#include "dedup/message/message.h"
+
+namespace onceward {
+
+// A field that is called as keys are, such as `event_id`; nullopt for another name, else how often
+// it is meant to be a message's own id: 0 is the most.
+std::optional<int> key_rank(const std::string& field);
+
+struct KeyField {
+    std::string name;
+    std::string source;  // as the configuration writes it: `{field: /id}`
+    KeyCounts counts;
+};
+
+struct KeyChoice {
+    std::string preset{};  // or `source`
+    std::string source{};
+    std::string evidence;  // why, a sentence
+    std::vector<std::string> notes{};  // what was seen and not taken, sentences
+};
+
+// `records`: those with a payload. `fields`: those that key_rank() names, in the row's order.
+KeyChoice choose_key(std::span<const Record* const> records, std::vector<KeyField> fields,
+                     Envelope envelope);
+
+}  // namespace onceward
