@@ -65,6 +65,7 @@ void check_outboxes(BrokerView& log, const TopicConfiguration& topic, ConnectRes
     std::vector<std::string> wanted;
     for (const OutboxOptions* outbox : outboxes_of(topic)) wanted.push_back(outbox->topic);
     if (replies(topic)) wanted.push_back(topic.answers.reply.topic);
+    if (topic.dead_letters) wanted.push_back(topic.dead_letters->topic);
     for (const std::string& to : wanted) {
         if (log.queries().partition_count(to) > 0) {
             result.good.push_back("outbox of topic " + topic.name + ": there is a topic " + to);

@@ -155,9 +155,26 @@ std::optional<Correction> correction_of(const DlqOptions& options,
     return Correction{numbers.front(), payload.str()};
 }
 
-int run_redrive(const DlqOptions& options, Connection& connection, const RedrivePlan& plan,
+// What was picked, and where it came from.
+struct Redriven {
+    RedrivePlan plan;
+    nlohmann::json from_topic = nullptr;  // what was taken in; null without --from-topic
+};
+
+nlohmann::json counts_of(const Redriven& redriven, bool done) {
+    nlohmann::json counts{{"picked", redriven.plan.letters.size()},
+                          {"exhausted", redriven.plan.exhausted},
+                          {"uncertain", redriven.plan.uncertain},
+                          {"behind", redriven.plan.behind},
+                          {"done", done}};
+    if (!redriven.from_topic.is_null()) counts["from_topic"] = redriven.from_topic;
+    return counts;
+}
+
+int run_redrive(const DlqOptions& options, Connection& connection, const Redriven& redriven,
                 const OperatorSetup& setup, bool by_key,
                 const std::optional<Correction>& correction) {
+    const RedrivePlan& plan = redriven.plan;
     const StopRequest stop;
     const auto all = static_cast<std::int64_t>(plan.letters.size());
     Progress progress("dlq redrive", "dead letters");
@@ -172,15 +189,10 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
                  .stopped = stop_requested,
                  .progress = [&](std::int64_t delivered) { progress.of(delivered, all); }});
     hide_progress();
-    print_answer(options.json,
-                 {{"picked", all},
-                  {"delivered", report.delivered},
-                  {"exhausted", plan.exhausted},
-                  {"uncertain", plan.uncertain},
-                  {"behind", plan.behind},
-                  {"reopened", report.reopened},
-                  {"done", report.delivered == all}},
-                 "sent again {delivered} of {picked}\n");
+    nlohmann::json answer = counts_of(redriven, report.delivered == all);
+    answer["delivered"] = report.delivered;
+    answer["reopened"] = report.reopened;
+    print_answer(options.json, answer, "sent again {delivered} of {picked}\n");
     if (report.delivered == all) return exit_ok;
     const std::int64_t marked = all - report.delivered - report.reopened;
     warn_if(marked > 0,
@@ -189,6 +201,31 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
             std::to_string(report.reopened) + " were not sent, and are open as before");
     warn_if(!report.first_failure.empty(), "Kafka says: " + report.first_failure);
     return stop_requested() ? exit_interrupted : exit_failure;
+}
+
+// The letters that are to go: those of the table, or first those of --from-topic. These are in the
+// table when this returns, but for a dry run, which has seen them there.
+Redriven pick_letters(const DlqOptions& options, const Configuration& configuration,
+                      DeadLetterFilter filter, const RedriveRules& rules, Connection& connection) {
+    if (options.from_topic.empty()) {
+        return {plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules)};
+    }
+    usage_error_if(options.from_topic == options.topic,
+                   "--from-topic is the topic of the dead letters, --topic that of the messages");
+    usage_error_if(!filter.numbers.empty() || !options.file.empty(),
+                   "--from-topic takes letters by their place: leave --number and --payload out");
+    LetterIntake intake(connection, {.group = filter.group,
+                                     .topic = filter.topic,
+                                     .from = options.from_topic,
+                                     .may_repeat = rules.may_repeat,
+                                     .limit = filter.limit});
+    read_from_topic(options, configuration, filter, intake);
+    Redriven redriven{.plan = {}, .from_topic = to_json(intake.taken())};
+    filter.numbers = intake.taken().numbers;
+    if (filter.numbers.empty()) return redriven;  // DANGER: a filter without numbers picks all
+    redriven.plan = plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules);
+    if (options.really()) intake.commit();
+    return redriven;
 }
 
 int redrive_letters(const DlqOptions& options) {
@@ -205,11 +242,11 @@ int redrive_letters(const DlqOptions& options) {
     const RedriveRules rules = rules_for(options.rules, topic);
     const std::optional<Correction> correction =
         correction_of(options, configuration, topic, rules, connection);
-    const RedrivePlan plan =
-        plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules);
+    const Redriven redriven = pick_letters(options, configuration, filter, rules, connection);
+    const RedrivePlan& plan = redriven.plan;
     tell_what_stays(options, plan);
     if (plan.letters.empty()) {
-        std::cout << (options.json ? "{\"picked\": 0}\n" : "there is nothing to send again\n");
+        print_answer(options.json, counts_of(redriven, false), "there is nothing to send again\n");
         return exit_not_found;
     }
     if (rules.by_key && !options.json) {
@@ -217,17 +254,13 @@ int redrive_letters(const DlqOptions& options) {
                      "yet come before the copies\n";
     }
     if (options.really()) {
-        return run_redrive(options, connection, plan, setup, rules.by_key, correction);
+        return run_redrive(options, connection, redriven, setup, rules.by_key, correction);
     }
     nlohmann::json letters = nlohmann::json::array();
     for (const Letter& letter : plan.letters) letters.push_back(to_json(letter));
-    print_answer(options.json,
-                 {{"picked", plan.letters.size()},
-                  {"exhausted", plan.exhausted},
-                  {"uncertain", plan.uncertain},
-                  {"behind", plan.behind},
-                  {"letters", letters},
-                  {"done", false}},
+    nlohmann::json answer = counts_of(redriven, false);
+    answer["letters"] = std::move(letters);
+    print_answer(options.json, answer,
                  "would send again {picked} to " + options.topic +
                      "\nnothing was changed; do it with --yes\n");
     return exit_ok;
@@ -263,13 +296,18 @@ void add_redrive_options(CLI::App& command, DlqOptions& options) {
         ->check(whole_number(1))
         ->type_name("N");
     command.add_flag("--may-repeat", options.rules.may_repeat,
-                     "Also letters that dedup cannot check: keyed by their offset, or older than "
-                     "the ledger's claims");
+                     "Also letters that dedup cannot check: keyed by their offset, older than the "
+                     "ledger's claims, or in a topic, of a message that the group has read itself");
     command
         .add_option("--payload", options.file,
                     "Send this file's bytes in place of the payload of the one letter of --number, "
                     "under the same key; needs --reason")
         ->type_name("FILE");
+    command
+        .add_option("--from-topic", options.from_topic,
+                    "First take in the letters of this topic of dead letters, which Onceward, "
+                    "Kafka Connect or Spring wrote, and send those of --topic")
+        ->type_name("TOPIC");
     offer_reason(command, options.reason, "the audit log");
 }
 
@@ -318,7 +356,9 @@ void add_dlq(CLI::App& program, Commands& commands) {
         "Send dead letters to their topic again, under their keys; a dry run without --yes",
         redrive_letters,
         {{"dlq redrive --topic orders", "what would be sent"},
-         {"dlq redrive --topic orders --class sink --yes --rate 100", "send those, 100 a second"}});
+         {"dlq redrive --topic orders --class sink --yes --rate 100", "send those, 100 a second"},
+         {"dlq redrive --topic orders --from-topic orders.dlt --yes",
+          "send what the topic orders.dlt has of it"}});
     add_filters(*again, *redrive_options, true);
     add_redrive_options(*again, *redrive_options);
     const auto [gone, discard_options] =

@@ -1,6 +1,7 @@
 #pragma once
 // What the commands of `onceward dlq` share: which letters are meant. Plain values.
 
+#include "cli/dlq/letter_intake.h"
 #include "cli/dlq/redrive.h"
 #include "cli/operator/operator_options.h"
 
@@ -12,7 +13,8 @@ struct DlqOptions : OperatorOptions {
     std::string since;
     std::string until;
     std::int64_t number = 0;
-    std::string file;  // of lines, or a payload
+    std::string file;        // of lines, or a payload
+    std::string from_topic;  // of dead letters that are sent again
     std::optional<double> rate;
     bool dry_run = false;
 
@@ -26,6 +28,9 @@ DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup
 // --limit means; '': there is none.
 void add_filters(CLI::App& command, DlqOptions& options, bool changes,
                  const char* limit = "At most this many, the oldest first");
+// Reads --from-topic, and says what became of its letters. `filter`: whose they become.
+void read_from_topic(const DlqOptions& options, const Configuration& configuration,
+                     const DeadLetterFilter& filter, LetterIntake& intake);
 // Adds `export` and `import`.
 void add_dlq_files(CLI::App& dlq, Commands& commands);
 

@@ -15,9 +15,22 @@ namespace {
 // end.
 constexpr std::size_t calls_in_a_row = 8;
 
+// The most bytes of a dead letter's record, which cannot be rejected once more: what librdkafka
+// takes in one answer by default, so that what was read can be published.
+constexpr std::size_t letter_bytes_most = 100'000'000;
+
 OutboxOptions with_traces(OutboxOptions options, const Tracer* tracer) {
     options.traces = tracer != nullptr;
     return options;
+}
+
+// The topics that dead letters are published to.
+DeadLetterSink::Topics letter_topics_of(const Configuration& configuration) {
+    DeadLetterSink::Topics topics;
+    for (const TopicConfiguration& topic : configuration.topics) {
+        if (topic.dead_letters) topics.emplace(topic.name, *topic.dead_letters);
+    }
+    return topics;
 }
 
 }  // namespace
@@ -62,7 +75,9 @@ WorkerOptions make_worker_options(const Configuration& configuration, int number
     options.postgres = configuration.postgres;
     options.batch = configuration.batch;
     options.drain_timeout = configuration.drain_timeout;
-    options.dead_letters = make_dead_letter_sink;
+    options.dead_letters = [topics = letter_topics_of(configuration)] {
+        return std::make_unique<DeadLetterSink>(topics);
+    };
     for (const TopicConfiguration& from : configuration.topics) {
         WorkerTopic topic;
         topic.name = from.name;
@@ -109,6 +124,7 @@ std::optional<RelayOptions> make_relay_options(const Configuration& configuratio
     for (const TopicConfiguration& topic : configuration.topics) {
         for (const OutboxOptions* outbox : outboxes_of(topic)) need(outbox->record_max);
         if (replies(topic)) need(topic.answers.limits.max_bytes + reply_bytes_beside);
+        if (topic.dead_letters) need(letter_bytes_most);
     }
     for (const auto& [place, route] : configuration.route_sinks) {
         for (const OutboxOptions* outbox : outboxes_of(route)) need(outbox->record_max);

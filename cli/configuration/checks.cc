@@ -34,9 +34,6 @@ std::int64_t property(const KafkaOptions& kafka, const std::string& name, std::i
 
 // Routes to tables, functions and upstreams alone never ask a broker.
 bool asks_kafka(const Configuration& configuration) {
-    const auto publishes = [](const TopicConfiguration& topic) {
-        return !outboxes_of(topic).empty() || replies(topic);
-    };
     const auto sinks = configuration.route_sinks | std::views::values;
     const auto to_a_topic = [](const RouteConfiguration& route) {
         return !route.topic.topic.empty();
@@ -276,6 +273,7 @@ void check_combinations(const Configuration& configuration, Report& report) {
         check_topic(topic, configuration.ledgers.at(topic.ledger), at);
     }
     check_shared_keys(configuration, report);
+    check_dead_letter_topics(configuration, report);
 }
 
 }  // namespace onceward

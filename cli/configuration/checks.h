@@ -87,6 +87,8 @@ void check_function_sink(const TopicConfiguration& topic, const FunctionSinkOpti
                          const Section& at);
 // `sink.outbox` and `also_publish`.
 void check_outboxes(const TopicConfiguration& topic, const Section& at);
+// The topics that dead letters are published to.
+void check_dead_letter_topics(const Configuration& configuration, Report& report);
 void check_webhook(const TopicConfiguration& topic, const WebhookOptions& webhook,
                    const LedgerOptions& ledger, const Section& at);
 

@@ -22,6 +22,7 @@
 #include "dedup/postgres/connection.h"
 #include "dedup/results/result_replay.h"
 #include "gateway/requests/route_options.h"
+#include "sinks/dead_letters/letter_headers.h"
 #include "sinks/function/function_options.h"
 #include "sinks/outbox/outbox_options.h"
 #include "sinks/table/table_options.h"
@@ -111,6 +112,7 @@ struct TopicConfiguration {
     StartPosition start;
     OutOfRangePolicy on_out_of_range = OutOfRangePolicy::halt;
     RejectPolicy reject;
+    std::optional<LetterTopic> dead_letters;  // where they are published, besides their table
     bool stores_results = false;
     ResultReplayOptions answers;  // where it does
 };
@@ -210,5 +212,10 @@ std::vector<ColumnOptions> columns_of(const TopicConfiguration& topic);
 
 // The outboxes that the topic's messages go through: its sink, also_publish, both or none.
 std::vector<const OutboxOptions*> outboxes_of(const TopicConfiguration& topic);
+
+// Whether anything of the topic goes through the outbox: messages, replies or dead letters.
+inline bool publishes(const TopicConfiguration& topic) {
+    return !outboxes_of(topic).empty() || replies(topic) || topic.dead_letters.has_value();
+}
 
 }  // namespace onceward

@@ -171,7 +171,8 @@ Json default_of(const OptionSpec& spec) {
 
 // A part that may be left out, whatever it requires inside.
 bool may_be_left_out(const OptionTree& tree) {
-    return tree.name == "outbox" || tree.name == "also_publish" || tree.name == "reply";
+    return tree.name == "outbox" || tree.name == "also_publish" || tree.name == "reply" ||
+           tree.name == "dead_letters";
 }
 
 Json tree_schema(const OptionTree& tree) {

@@ -58,6 +58,7 @@ struct MessageTarget {
     TableSinkOptions table{};
     OutboxOptions outbox{};
     OutboxOptions also_publish{};
+    LetterTopic dead_letters{};
     FunctionSinkOptions function{};
     WebhookOptions webhook{};
 };

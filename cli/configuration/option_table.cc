@@ -21,8 +21,8 @@ const std::vector<OptionSpec>& option_table() {
         std::vector<OptionSpec> all;
         for (const auto& part :
              {process_options, admin_options, trace_options, registry_options, topic_options,
-              key_and_ledger_options, sink_options, outbox_options(), webhook_options,
-              result_options, http_options()}) {
+              dead_letter_options, key_and_ledger_options, sink_options, outbox_options(),
+              webhook_options, result_options, http_options()}) {
             all.insert(all.end(), part.begin(), part.end());
         }
         return all;

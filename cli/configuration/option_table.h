@@ -22,6 +22,7 @@ extern const std::vector<OptionSpec> sink_options;
 extern const std::vector<OptionSpec> result_options;
 extern const std::vector<OptionSpec> webhook_options;
 extern const std::vector<OptionSpec> upstream_options;  // `http.routes[].upstream`
+extern const std::vector<OptionSpec> dead_letter_options;
 std::vector<OptionSpec> outbox_options();
 // With the options that a route to a sink shares with topics.
 std::vector<OptionSpec> http_options();

@@ -227,6 +227,7 @@ class OptionReader {
         if (report_.given(item_path + ".sink.function")) message.sink = to_.function;
         if (report_.given(item_path + ".sink.webhook")) message.sink = to_.webhook;
         if (report_.given(item_path + ".also_publish")) message.also_publish = to_.also_publish;
+        if (report_.given(item_path + ".dead_letters")) message.dead_letters = to_.dead_letters;
         return to_.ledger;
     }
 

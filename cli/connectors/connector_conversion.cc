@@ -130,11 +130,10 @@ const std::map<std::string, std::string>& advice() {
         {"connection.attempts", "A connection is tried without an end."},
         {"connection.backoff.ms", "Pauses between tries double, up to a limit."},
         {"truncate.enabled", "Tables are never truncated."},
-        {"errors.deadletterqueue.topic.name",
-         "Dead letters are rows of a table, in the transaction that rejects them. See `onceward "
-         "dlq`."},
-        {"errors.deadletterqueue.topic.replication.factor", "There is no such topic."},
-        {"errors.deadletterqueue.context.headers.enable", "A dead letter always has its context."},
+        {"errors.deadletterqueue.topic.replication.factor",
+         "The topic of dead letters is never created. Create it, if it is not there yet."},
+        {"errors.deadletterqueue.context.headers.enable",
+         "A dead letter in the topic always has these headers."},
         {"errors.retry.timeout", "Failures of servers are retried without an end."},
         {"errors.retry.delay.max.ms", "Pauses between tries double, up to a limit."},
         {"errors.log.include.messages", "Payloads are never logged."},
@@ -178,6 +177,15 @@ void read_matters_of_course(ConnectorOptions& options, ConnectorPlan& plan) {
         plan.notes.push_back({"errors.tolerance",
                               "A message that cannot be applied stopped the task. Here it goes to "
                               "the dead letters; write `on_reject: halt` to stop the topic."});
+    }
+}
+
+void read_dead_letters(ConnectorOptions& options, ConnectorPlan& plan) {
+    plan.dead_letters = options.text("errors.deadletterqueue.topic.name", "");
+    const std::string headers = "errors.deadletterqueue.context.headers.enable";
+    // Connect leaves them out by default.
+    if (!options.flag(headers, false) && !plan.dead_letters.empty()) {
+        plan.notes.push_back({headers, advice().at(headers)});
     }
 }
 
@@ -231,6 +239,7 @@ ConnectorPlan convert_connector(Connector connector) {
     plan_topics(options, tables, plan);
     read_deletes(options, flat_key, plan);
     read_matters_of_course(options, plan);
+    read_dead_letters(options, plan);
     read_consumer(options, plan);
     name_the_rest(options, plan);
     return plan;

@@ -37,6 +37,7 @@ struct ConnectorPlan {
     std::string envelope;             // '' is none
     std::string registry;             // its address; '' is none
     std::string tombstones = "skip";  // as the configuration writes it
+    std::string dead_letters;         // the topic that they are published to; '' is none
     std::vector<ConnectorTopic> topics;
     std::vector<ConnectorNote> notes;  // in the order in which they came up
 };

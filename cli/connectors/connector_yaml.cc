@@ -29,6 +29,10 @@ void write_topic(const ConnectorTopic& topic, const ConnectorPlan& plan, std::os
     out << "  - name: " << yaml_value(topic.name) << "\n    format: " << plan.format << "\n";
     if (!plan.registry.empty()) out << "    registry: main\n";
     if (!plan.envelope.empty()) out << "    envelope: " << plan.envelope << "\n";
+    if (!plan.dead_letters.empty()) {
+        out << "    dead_letters: {topic: " << value_text(plan.dead_letters)
+            << ", headers: connect}\n";
+    }
     out << "    tombstones: " << plan.tombstones << "\n"
         << "    start: committed               # where the connector's group stopped\n"
         << "    start_fallback: earliest\n"

@@ -37,10 +37,6 @@ std::set<std::string> servers_with_topics(const Configuration& configuration) {
     return servers;
 }
 
-bool publishes(const TopicConfiguration& topic) {
-    return !outboxes_of(topic).empty() || replies(topic);
-}
-
 bool rotates_alike(const LedgerOptions& one, const LedgerOptions& other) {
     return one.rotate_after == other.rotate_after && one.rotate_claims == other.rotate_claims &&
            one.purge_hours == other.purge_hours && one.lease == other.lease;

@@ -32,6 +32,9 @@ constexpr Rule topic_rules[] = {
     {"on_reject", Level::safe, true, "what happens with a message that cannot be applied"},
     {"reject_cap.", Level::safe, true, "at which share of rejected messages the topic halts"},
     {"retries.", Level::safe, true, "how often a message is tried before it is rejected"},
+    {"dead_letters.", Level::restart, false,
+     "dead letters are published elsewhere, or with other headers; those that were made before are "
+     "not published again"},
     {"order", Level::safe, true, "what a dead letter means for the messages after it"},
     {"hot_key.", Level::safe, true, "how many messages of one key are processed within a window"},
     {"key.on_missing", Level::safe, true, "what happens with a message without a key"},

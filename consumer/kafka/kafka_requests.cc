@@ -43,6 +43,7 @@ Record to_record(KafkaMessage message) {
     const std::int64_t timestamp = rd_kafka_message_timestamp(message.get(), &type);
     if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE) {
         record.timestamp = std::chrono::milliseconds(timestamp);
+        record.log_append_time = type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME;
     }
     if (message->key != nullptr) {
         record.key = std::string_view(static_cast<const char*>(message->key), message->key_len);

@@ -6,6 +6,7 @@
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
+#include "dedup/message/letter_marks.h"
 #include "dedup/server/server_session.h"
 #include "dedup/sink/packed_headers.h"
 #include "schemas/queries.h"
@@ -120,7 +121,7 @@ class Relay::Leader {
     // Begins the span of a try, if the record's trace is recorded, and puts its context, `text`, in
     // the place of the row's.
     void trace_begin(const OutboxRecord& record, std::vector<Header>& headers, std::string& text) {
-        if (options_.tracer == nullptr) return;
+        if (options_.tracer == nullptr || is_dead_letter(headers)) return;
         const auto is_parent = [](const Header& header) {
             return header.name == traceparent_header && header.value;
         };

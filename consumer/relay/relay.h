@@ -19,8 +19,6 @@
 
 namespace onceward {
 
-inline constexpr const char* outbox_id_header = "onceward-id";
-
 struct RelayOptions {
     ConnectionOptions connection;
     std::string group;

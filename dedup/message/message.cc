@@ -9,11 +9,22 @@
 
 namespace onceward {
 
+namespace {
+
+constexpr std::array<std::string_view, 11> rejection_names{
+    "undecodable", "missing_key", "invalid_key", "tombstone", "unmappable",    "sink",
+    "conflict",    "behind",      "hot_key",     "late_key",  "unknown_schema"};
+
+}  // namespace
+
 std::string_view to_text(Rejection::Kind kind) {
-    constexpr std::array<std::string_view, 11> names{
-        "undecodable", "missing_key", "invalid_key", "tombstone", "unmappable",    "sink",
-        "conflict",    "behind",      "hot_key",     "late_key",  "unknown_schema"};
-    return names.at(static_cast<std::size_t>(kind));
+    return rejection_names.at(static_cast<std::size_t>(kind));
+}
+
+std::optional<Rejection::Kind> rejection_kind(std::string_view name) {
+    const auto found = std::ranges::find(rejection_names, name);
+    if (found == rejection_names.end()) return std::nullopt;
+    return static_cast<Rejection::Kind>(found - rejection_names.begin());
 }
 
 Rejection refusal_of(Verdict verdict) {

@@ -72,6 +72,7 @@ struct Record {
     Partition partition;
     Offset offset;
     LeaderEpoch leader_epoch{-1};
+    bool log_append_time = false;  // the broker set the timestamp, and not the producer
     // since 1970-01-01 UTC; never trusted for retention
     std::optional<std::chrono::milliseconds> timestamp;
     std::optional<std::string_view> key;      // none: a null key
@@ -105,6 +106,8 @@ struct Rejection {
     const EarlierClaim* earlier = nullptr;
 };
 std::string_view to_text(Rejection::Kind kind);
+// The kind of that name; nullopt for any other text.
+std::optional<Rejection::Kind> rejection_kind(std::string_view name);
 // For a key that its ledger cannot judge. REQUIRES: `verdict` is late or early.
 Rejection refusal_of(Verdict verdict);
 // For logs: what PostgreSQL says of a row may quote its values, so of that the SQLSTATE has to do.
@@ -173,6 +176,8 @@ std::string_view keep(std::pmr::memory_resource& arena, std::string_view bytes);
 
 // The header that counts how often a dead letter was sent again.
 inline constexpr const char* redriven_header = "onceward-redriven";
+// The header with which the outbox's relay ends a record: its id.
+inline constexpr const char* outbox_id_header = "onceward-id";
 
 // The time by which the ledger judges the message's key. A redrive counts as minting it again: an
 // operator has decided that the message may take effect, and the copy's own time in the log says

@@ -7,6 +7,7 @@
 #include "dedup/base/text.h"
 #include "schemas/queries.h"
 #include "sinks/columns/column_encoder.h"
+#include "sinks/dead_letters/letter_records.h"
 
 namespace onceward {
 namespace {
@@ -37,7 +38,7 @@ struct Columns {
         offsets.push_back(record.offset.raw());
         std::string reason = printable(rejection.reason);
         milliseconds.emplace_back();
-        if (record.timestamp && (*record.timestamp < earliest || *record.timestamp > latest)) {
+        if (record.timestamp && !storable_time(*record.timestamp)) {
             // DANGER: handed to the server, it would fail our own statement and stop the topic for
             // good.
             reason += " (record timestamp " + std::to_string(record.timestamp->count()) +
@@ -75,21 +76,25 @@ void DeadLetterSink::write(Transaction& transaction, const BatchContext& context
     if (messages.empty()) return;
     Columns columns;
     for (const Message* message : messages) columns.add(*message);
-    transaction.prepared(sql::insert_dead_letters,
-                         Parameters{context.consumer_group, context.topic, columns.partitions,
-                                    columns.offsets, columns.milliseconds}
-                             .byte_strings(columns.keys)
-                             .texts(columns.headers)
-                             .byte_strings(columns.payloads)
-                             .byte_strings(columns.key_texts)
-                             .optional_digests(columns.digests)
-                             .texts(columns.classes)
-                             .texts(columns.states)
-                             .texts(columns.reasons)
-                             .small_integers(columns.attempts)
-                             .optional_digests(columns.fingerprints)
-                             .optional_digests(columns.first_fingerprints)
-                             .texts(columns.first_places));
+    const QueryResult written =
+        transaction.prepared(sql::insert_dead_letters,
+                             Parameters{context.consumer_group, context.topic, columns.partitions,
+                                        columns.offsets, columns.milliseconds}
+                                 .byte_strings(columns.keys)
+                                 .texts(columns.headers)
+                                 .byte_strings(columns.payloads)
+                                 .byte_strings(columns.key_texts)
+                                 .optional_digests(columns.digests)
+                                 .texts(columns.classes)
+                                 .texts(columns.states)
+                                 .texts(columns.reasons)
+                                 .small_integers(columns.attempts)
+                                 .optional_digests(columns.fingerprints)
+                                 .optional_digests(columns.first_fingerprints)
+                                 .texts(columns.first_places));
+    const auto topic = topics_.find(context.topic);
+    if (topic == topics_.end()) return;
+    publish_letters(transaction, context, topic->second, new_letters(written, messages));
 }
 
 std::string places_json(std::span<const ClaimPlace> places) {
@@ -132,6 +137,8 @@ std::string headers_json(std::span<const Header> headers) {
     }
     return json + "]";
 }
+
+bool storable_time(std::chrono::milliseconds time) { return time >= earliest && time <= latest; }
 
 std::string printable(std::string_view bytes) {
     std::string text(bytes);

@@ -3,15 +3,26 @@
 // them. Used by the writer's thread. The same message again changes nothing. Throws PostgresError;
 // 23502 on `identity` where the partition has no fence.
 
+#include <map>
+#include <string>
+
 #include "dedup/sink/sink.h"
+#include "sinks/dead_letters/letter_headers.h"
 
 namespace onceward {
 
 class DeadLetterSink final : public Sink {
   public:
-    // REQUIRES: each message has a rejection.
+    // By the topic that was read: where its dead letters are published too.
+    using Topics = std::map<std::string, LetterTopic>;
+    explicit DeadLetterSink(Topics topics = {}) : topics_(std::move(topics)) {}
+    // A letter that is new in the table becomes a row of the outbox as well, if its topic has such
+    // a topic. REQUIRES: each message has a rejection.
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
+
+  private:
+    const Topics topics_;
 };
 
 // A record's headers as the table's JSON: [{"name": text, "value": base64 or null}, ...], in their
@@ -21,6 +32,9 @@ std::string headers_json(std::span<const Header> headers);
 // Where an earlier claim may be, as the table's JSON: [{"group", "topic", "partition", "offset"},
 // ...], with "last_offset" where it is another. REQUIRES: there is one.
 std::string places_json(std::span<const ClaimPlace> places);
+
+// Whether a timestamptz can hold the time of a record.
+bool storable_time(std::chrono::milliseconds time);
 
 // Text for people that PostgreSQL always accepts: invalid UTF-8 and NUL become question marks.
 std::string printable(std::string_view bytes);

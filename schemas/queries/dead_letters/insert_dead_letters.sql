@@ -22,3 +22,6 @@ ORDER BY rejected.position
 -- The same message again changes nothing, but that it is open again where it had been resolved.
 ON CONFLICT ON CONSTRAINT dead_letters_once DO UPDATE SET resolved_at = NULL
     WHERE dead_letters.resolved_at IS NOT NULL
+-- The letters that are new, and the log that each is of: only these are published. A row that was
+-- there, and was updated, has an xmax.
+RETURNING partition, record_offset, identity, (xmax = 0)::integer

@@ -146,6 +146,19 @@ TEST(ConnectorConversion, TombstonesDeleteWhereTheRecordKeyIsTheRowsKey) {
         "delete.enabled"));
 }
 
+TEST(ConnectorConversion, KeepsTheTopicOfDeadLettersWithConnectsHeaders) {
+    const std::string topic = "errors.deadletterqueue.topic.name";
+    const std::string headers = "errors.deadletterqueue.context.headers.enable";
+    const auto plan = [&](const std::string& name, const std::string& enabled) {
+        return plan_of({{topic, name}, {headers, enabled}});
+    };
+    EXPECT_THAT(configuration_text(plan("orders-dlq", "true")),
+                HasSubstr("    dead_letters: {topic: orders-dlq, headers: connect}\n"));
+    EXPECT_FALSE(is_noted(plan("orders-dlq", "true"), headers));
+    EXPECT_TRUE(is_noted(plan("orders-dlq", "false"), headers)) << "here they are always there";
+    EXPECT_THAT(configuration_text(plan("", "true")), Not(HasSubstr("dead_letters")));
+}
+
 // A name from the connector's file must not become a line of its own.
 TEST(ConnectorConversion, NamesCannotBreakOutOfTheirPlace) {
     const std::string text =
