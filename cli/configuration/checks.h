@@ -105,9 +105,9 @@ bool check_topic_name(const std::string& name, const std::string& option, const 
                       const std::string& advice = "");
 void check_file(const std::string& file, const std::string& option, const Section& at);
 // Whether paths in the payload look like the format's paths. `at` is the topic or the route.
-void check_field_path(const FieldSource& source, Format format, const std::string& option,
-                      const Section& at);
-void check_field_paths(const std::vector<ColumnOptions>& columns, Format format,
+void check_field_path(const FieldSource& source, const FormatOptions& format,
+                      const std::string& option, const Section& at);
+void check_field_paths(const std::vector<ColumnOptions>& columns, const FormatOptions& format,
                        const std::string& option, const Section& at);
 // Whether the columns' conversions can follow each other; of a table's columns the catalog says the
 // rest.

@@ -11,8 +11,8 @@ const std::vector<OptionSpec> key_and_ledger_options = {
           const std::string name(std::get<Choice>(value).name);
           to.topic->key.sources = key_preset(name).value();
       },
-      {"idempotency-key", "cloudevents", "debezium-outbox", "masstransit", "nservicebus",
-       "kafka-coordinates", "body-sha256"}},
+      {"idempotency-key", "cloudevents", "debezium-outbox", "debezium-postgres", "masstransit",
+       "nservicebus", "kafka-coordinates", "body-sha256"}},
      "A well-known place of the key. Give this or `sources`.",
      "`kafka-coordinates` only finds what Kafka itself delivers twice; with `body-sha256` two "
      "equal orders are one."},

@@ -57,7 +57,7 @@ void check_outbox(const TopicConfiguration& topic, const OutboxOptions& outbox,
         here.error("headers." + header.name,
                    "This header is the outbox's own, with the record's id. Name another one.");
     }
-    const Format format = topic.format.format;
+    const FormatOptions& format = topic.format;
     check_field_path(outbox.key, format, option + ".key", at);
     check_field_path(outbox.payload, format, option + ".payload", at);
     check_field_paths(outbox.fields, format, option + ".fields", at);

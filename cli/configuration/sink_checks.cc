@@ -70,6 +70,7 @@ void check_deletes(const TopicConfiguration& topic, const TableSinkOptions& sink
         !sources.empty() && std::ranges::all_of(sources, [](const KeySource& source) {
             return source.kind == KeySource::Kind::field ||
                    source.kind == KeySource::Kind::fields ||
+                   source.kind == KeySource::Kind::change ||
                    source.kind == KeySource::Kind::payload_sha256;
         });
     if (only_payload && topic.key.on_missing == KeyPolicy::reject) {

@@ -28,10 +28,21 @@ void check_file(const std::string& file, const std::string& option, const Sectio
     at.error(option, "There is no file " + file + ". Paths start at this configuration's folder.");
 }
 
-void check_field_path(const FieldSource& source, Format format, const std::string& option,
-                      const Section& at) {
+void check_field_path(const FieldSource& source, const FormatOptions& options,
+                      const std::string& option, const Section& at) {
     const std::string& text = source.text;
+    const Format format = options.format;
     if (source.kind != FieldSource::Kind::field || !at.known("format")) return;
+    if (text.starts_with(event_prefix)) {
+        const std::string_view rest = std::string_view(text).substr(event_prefix.size());
+        if (options.envelope == Envelope::debezium && rest.starts_with('/')) return;
+        at.error(option, options.envelope == Envelope::debezium
+                             ? "This is not a path of a change event. Write one such as "
+                               "`event:/source/lsn`."
+                             : "Only a change event has paths that begin with `event:`. Write "
+                               "`envelope: debezium`, or a path in the payload.");
+        return;
+    }
     const bool pointers = format == Format::json || format == Format::avro;
     if (pointers && !text.empty() && text.front() != '/') {
         std::string pointer = "/" + text;
@@ -49,7 +60,7 @@ void check_field_path(const FieldSource& source, Format format, const std::strin
     }
 }
 
-void check_field_paths(const std::vector<ColumnOptions>& columns, Format format,
+void check_field_paths(const std::vector<ColumnOptions>& columns, const FormatOptions& format,
                        const std::string& option, const Section& at) {
     for (const ColumnOptions& column : columns) {
         check_field_path(column.source, format, option + "." + column.name, at);
@@ -66,7 +77,7 @@ void check_fingerprint_fields(const TopicConfiguration& message, const std::stri
         return;
     }
     for (const std::string& field : fields) {
-        check_field_path({FieldSource::Kind::field, field}, message.format.format, option, at);
+        check_field_path({FieldSource::Kind::field, field}, message.format, option, at);
     }
 }
 
@@ -139,13 +150,20 @@ void check_key(const TopicConfiguration& topic, const Section& at) {
         const KeySource& source = topic.key.sources[index];
         const std::string option = "key.sources[" + std::to_string(index) + "]";
         if (source.kind == KeySource::Kind::field && sources) {
-            check_field_path(field_of(source.name), topic.format.format, option, at);
+            check_field_path(field_of(source.name), topic.format, option, at);
         }
         for (const std::string& name : source.names) {
-            check_field_path(field_of(name), topic.format.format, option, at);
+            check_field_path(field_of(name), topic.format, option, at);
         }
-        if (source.kind == KeySource::Kind::fields &&
-            topic.key.charset == KeyOptions::Charset::uuid) {
+        const bool composed =
+            source.kind == KeySource::Kind::fields || source.kind == KeySource::Kind::change;
+        if (source.kind == KeySource::Kind::change && topic.format.envelope != Envelope::debezium) {
+            at.error("key.preset",
+                     "This key is in a change event of Debezium's. Write `envelope: debezium`, or "
+                     "another preset.");
+            continue;
+        }
+        if (composed && topic.key.charset == KeyOptions::Charset::uuid) {
             at.error(
                 "key.charset",
                 "A key of several fields is a JSON array and never a UUID. Remove this, or name "
@@ -163,7 +181,7 @@ void check_key(const TopicConfiguration& topic, const Section& at) {
                      "The tenant is a part of the key and cannot come from it. Name a field or a "
                      "header.");
         }
-        check_field_path(*topic.key.tenant, topic.format.format, "key.tenant", at);
+        check_field_path(*topic.key.tenant, topic.format, "key.tenant", at);
     }
 }
 
@@ -188,7 +206,7 @@ void check_minted(const TopicConfiguration& topic, const LedgerOptions& ledger, 
          "One of the key's sources gives no UUID. Name the header or the field that has the time."},
     });
     if (key.minted_at.kind == Kind::field) {
-        check_field_path(field_of(key.minted_at.name), topic.format.format, "key.minted_at", at);
+        check_field_path(field_of(key.minted_at.name), topic.format, "key.minted_at", at);
     }
 }
 
@@ -284,7 +302,7 @@ void check_message(const TopicConfiguration& message, const LedgerOptions& ledge
     if (const auto* table = std::get_if<TableSinkOptions>(&message.sink)) {
         check_table_sink(message, *table, at);
     }
-    check_field_paths(columns_of(message), message.format.format, "sink.columns", at);
+    check_field_paths(columns_of(message), message.format, "sink.columns", at);
 }
 
 }  // namespace onceward

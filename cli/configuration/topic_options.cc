@@ -28,8 +28,9 @@ const std::vector<OptionSpec> topic_options = {
      "schema the registry does not have goes to the dead letters."},
     {"topics[].envelope", "none",
      into([](To& to) { return &to.topic->format.envelope; }, {"none", "connect", "debezium"}),
-     "JSON only. `connect` reads `payload` of a Connect record, `debezium` the row of a change "
-     "event (`after`, or `before` of a delete)."},
+     "`connect` (JSON only) reads `payload` of a Connect record, `debezium` (JSON or Avro) the row "
+     "of a change event (`after`, or `before` of a delete). A schema in the message says which "
+     "values are dates, times and decimals, see docs/debezium.md."},
     {"topics[].protobuf.descriptor_set", "",
      into([](To& to) { return &to.topic->format.descriptor_set; }),
      "A file that `protoc --include_imports --descriptor_set_out` wrote; relative to this "
@@ -46,6 +47,11 @@ const std::vector<OptionSpec> topic_options = {
      into([](To& to) { return &to.topic->format.tombstones; }, {"delete", "skip", "reject"}),
      "What a null payload means: `delete` the sink's row (upsert only), `skip` and count it, or "
      "`reject` it as a bad message."},
+    {"topics[].rowless", "reject",
+     into([](To& to) { return &to.topic->format.rowless; }, {"reject", "skip"}),
+     "What an event of `envelope: debezium` without a row means, which is a truncate or a logical "
+     "message: `reject` it as a bad message, or `skip` and count it. Rows stay where they are "
+     "either way."},
     {"topics[].start", "committed", into([](To& to) { return &to.topic->start; }),
      "Where reading begins while the group has no fence for a partition: `committed` (Kafka's "
      "offset of this group), `earliest`, `latest`, or a time such as `2026-01-31T12:00:00Z`."},

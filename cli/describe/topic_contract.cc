@@ -24,6 +24,8 @@ std::string source_words(const KeySource& source) {
         case KeySource::Kind::record_key: return "the record's key";
         case KeySource::Kind::field: return "the field " + source.name;
         case KeySource::Kind::fields: return "the fields " + fields_words(source.names);
+        case KeySource::Kind::change:
+            return "the place of the change in its database's log, and the record's key";
         case KeySource::Kind::cloudevents: return "CloudEvents' source and id";
         case KeySource::Kind::payload_sha256: return "the payload itself";
         case KeySource::Kind::coordinates: return "Kafka's topic, partition and offset";

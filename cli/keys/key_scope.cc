@@ -49,7 +49,10 @@ KeyScope scope_of(const TopicConfiguration& topic) {
         const std::string kind = kind_of(source);
         if (std::ranges::find(scope.kinds, kind) == scope.kinds.end()) scope.kinds.push_back(kind);
         if (source.strip_quotes) scope.quotable.push_back(kind);
-        if (source.kind == KeySource::Kind::fields) scope.composed[kind] = source.names.size();
+        const bool change = source.kind == KeySource::Kind::change;
+        if (change || source.kind == KeySource::Kind::fields) {
+            scope.composed[kind] = source.names.size() + (change ? 1 : 0);
+        }
     }
     scope.uuid = topic.key.charset == KeyOptions::Charset::uuid;
     return scope;

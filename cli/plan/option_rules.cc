@@ -37,6 +37,7 @@ constexpr Rule topic_rules[] = {
      "not published again"},
     {"order", Level::safe, true, "what a dead letter means for the messages after it"},
     {"hot_key.", Level::safe, true, "how many messages of one key are processed within a window"},
+    {"rowless", Level::safe, true, "what happens with a change event without a row"},
     {"key.on_missing", Level::safe, true, "what happens with a message without a key"},
     {"key.on_invalid", Level::safe, true, "what happens with a key that breaks the rules"},
     {"key.on_conflict", Level::safe, true, "what happens with a conflict"},

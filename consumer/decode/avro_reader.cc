@@ -170,7 +170,8 @@ bool AvroReader::value(NodeId id, Value& value) {
     if (node.type == Type::record || node.type == Type::array || node.type == Type::map) {
         std::string text;
         if (!json(id, text)) return false;
-        value = {Value::Kind::json, {}, keep(arena_, text)};
+        const bool number = node.connect == ConnectType::variable_decimal;
+        value = {number ? Value::Kind::number : Value::Kind::json, {}, keep(arena_, text)};
         return true;
     }
     if (!scalar(node, value)) return false;

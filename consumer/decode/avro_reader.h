@@ -83,9 +83,12 @@ class AvroReader {
     bool scalar(const Node& node, Value& value);
     bool logical(const Node& node, std::int64_t number, Value& value);
     bool logical(const Node& node, std::string_view bytes, Value& value);
+    bool connect(const Node& node, std::int64_t number, Value& value);
     bool moment(std::int64_t count, std::int64_t units_a_second, bool local, Value& value);
     Value made(Value::Kind kind) const { return {kind, {}, made_}; }
     bool json(NodeId id, std::string& out);
+    bool json_of_record(const Node& node, std::string& out);
+    bool variable_decimal(NodeId id, std::string& out);
     bool json_of_scalar(const Node& node, std::string& out);
 
     const AvroSchema& schema_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "consumer/decode/decoder.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
@@ -48,6 +49,17 @@ constexpr std::array<LogicalName, 12> logical_names{{
     {"duration", Type::fixed, Logical::duration, 12},
     {"uuid", Type::string, Logical::none},
 }};
+
+// Whether a value of the Avro type can be one of Connect's. A decimal has a logical type, or this.
+bool can_be(ConnectType connect, const Node& node) {
+    switch (connect) {
+        case ConnectType::plain: return false;
+        case ConnectType::json: return node.type == Type::string;
+        case ConnectType::decimal: return node.type == Type::bytes;
+        case ConnectType::variable_decimal: return node.type == Type::record;
+        default: return node.type == Type::int32 || node.type == Type::int64;
+    }
+}
 
 // Far more than people write, and few enough to keep.
 constexpr std::size_t most_nodes = 100'000;
@@ -203,6 +215,7 @@ class Parser {
             nodes_[id].names.push_back(field_name);
             nodes_[id].children.push_back(child);
         }
+        set_connect(id, json);
         return id;
     }
 
@@ -237,7 +250,29 @@ class Parser {
         return add({.type = type, .children = {child}});
     }
 
+    // What Connect's converters write next to the type, or in its place.
+    void set_connect(NodeId id, const Json& json) {
+        Node& node = nodes_[id];
+        const ConnectType connect = connect_type(text_member(json, "connect.name"));
+        if (!can_be(connect, node)) return;
+        if (connect == ConnectType::decimal) {
+            const auto parameters = json.find("connect.parameters");
+            if (parameters == json.end() || !parameters->is_object()) return;
+            const auto scale = number_of<std::uint16_t>(text_member(*parameters, "scale"));
+            if (!scale) return;
+            node.logical = Logical::decimal;
+            node.scale = *scale;
+            return;
+        }
+        node.connect = connect;
+    }
+
     void set_logical(NodeId id, const Json& json) {
+        set_named_logical(id, json);
+        if (nodes_[id].logical == Logical::none) set_connect(id, json);
+    }
+
+    void set_named_logical(NodeId id, const Json& json) {
         Node& node = nodes_[id];
         const std::string name = text_member(json, "logicalType");
         if (name == "decimal" && (node.type == Type::bytes || node.type == Type::fixed)) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "consumer/decode/connect/connect_type.h"
 #include "consumer/decode/schema_source.h"
 
 namespace onceward {
@@ -53,6 +54,8 @@ class AvroSchema {
         Logical logical = Logical::none;
         std::size_t size = 0;
         std::size_t scale = 0;
+        // What `connect.name` says where no logical type does; `plain` if it does not fit its type.
+        ConnectType connect = ConnectType::plain;
         std::vector<std::string> names{};
         std::vector<NodeId> children{};
     };

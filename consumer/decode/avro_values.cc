@@ -6,6 +6,7 @@
 
 #include "consumer/decode/avro/logical_types.h"
 #include "consumer/decode/avro_reader.h"
+#include "consumer/decode/connect/connect_value.h"
 #include "consumer/decode/decoder.h"
 #include "dedup/base/text.h"
 
@@ -18,6 +19,7 @@ using Logical = AvroSchema::Logical;
 constexpr const char* no_date = "a date or time is outside the years 1 to 9999";
 constexpr const char* no_time = "a time of day is not within a day";
 constexpr const char* no_decimal = "a decimal is too long";
+constexpr const char* no_variable = "a decimal of Debezium's has no scale or value";
 
 Value integer(std::int64_t number) { return {.kind = Value::Kind::integer, .integer = number}; }
 
@@ -48,15 +50,9 @@ bool AvroReader::real(double& real) {
 }
 
 bool AvroReader::moment(std::int64_t count, std::int64_t units_a_second, bool local, Value& value) {
-    std::int64_t micros = count;
-    std::int64_t nanos = 0;
-    if (units_a_second == 1'000 && __builtin_mul_overflow(count, 1'000, &micros)) {
-        return fault(no_date);
-    }
-    if (units_a_second == 1'000'000'000) {
-        nanos = (count % 1'000 + 1'000) % 1'000;
-        micros = count / 1'000 - (count % 1'000 < 0 ? 1 : 0);
-    }
+    const std::optional<avro::FineMoment> moment = avro::fine_moment(count, units_a_second);
+    if (!moment) return fault(no_date);
+    const auto [micros, nanos] = *moment;
     if (local) {
         if (!avro::append_moment(micros, nanos, "", made_)) return fault(no_date);
         value = made(Value::Kind::text);
@@ -69,7 +65,16 @@ bool AvroReader::moment(std::int64_t count, std::int64_t units_a_second, bool lo
     return true;
 }
 
+// As Connect means a whole number.
+bool AvroReader::connect(const Node& node, std::int64_t number, Value& value) {
+    if (node.connect == ConnectType::moment_millis) return moment(number, 1'000, false, value);
+    if (append_connect_time(node.connect, number, made_) != nullptr) return fault(no_date);
+    value = made(Value::Kind::text);
+    return true;
+}
+
 bool AvroReader::logical(const Node& node, std::int64_t number, Value& value) {
+    if (node.connect != ConnectType::plain) return connect(node, number, value);
     switch (node.logical) {
         case Logical::date:
             if (!avro::append_date(number, made_)) return fault(no_date);
@@ -132,7 +137,12 @@ bool AvroReader::scalar(const Node& node, Value& value) {
         case Type::fixed: return take(node.size, bytes) && logical(node, bytes, value);
         case Type::string:
             if (!text(bytes)) return false;
-            value = {Value::Kind::text, {}, bytes};
+            if (node.connect == ConnectType::json && !is_json_text(bytes)) {
+                return fault("a document of Debezium's is not JSON");
+            }
+            value = {node.connect == ConnectType::json ? Value::Kind::json : Value::Kind::text,
+                     {},
+                     bytes};
             return true;
         case Type::enumeration: {
             std::size_t position = 0;
@@ -172,6 +182,25 @@ bool AvroReader::json_of_scalar(const Node& node, std::string& out) {
     return true;
 }
 
+// {"scale": n, "value": bytes} as the number that it is.
+bool AvroReader::variable_decimal(NodeId id, std::string& out) {
+    std::string record;
+    if (!json_of_record(schema_.node(id), record)) return false;
+    return append_variable_decimal(record, out) == nullptr || fault(no_variable);
+}
+
+bool AvroReader::json_of_record(const Node& node, std::string& out) {
+    out += '{';
+    for (std::size_t i = 0; i < node.children.size(); ++i) {
+        if (i > 0) out += ',';
+        append_json_string(node.names[i], out);
+        out += ':';
+        if (!json(node.children[i], out)) return in_field(node, i);
+    }
+    out += '}';
+    return true;
+}
+
 bool AvroReader::json(NodeId id, std::string& out) {
     const Level level(*this);
     if (!level.good()) return false;
@@ -187,15 +216,8 @@ bool AvroReader::json(NodeId id, std::string& out) {
             return branch(node, chosen) && json(chosen, out);
         }
         case Type::record:
-            out += '{';
-            for (std::size_t i = 0; i < node.children.size(); ++i) {
-                comma();
-                append_json_string(node.names[i], out);
-                out += ':';
-                if (!json(node.children[i], out)) return in_field(node, i);
-            }
-            out += '}';
-            return true;
+            return node.connect == ConnectType::variable_decimal ? variable_decimal(id, out)
+                                                                 : json_of_record(node, out);
         case Type::array:
             out += '[';
             if (!items([&] { return comma(), json(node.children[0], out); })) return false;

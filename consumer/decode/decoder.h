@@ -69,6 +69,9 @@ struct Decoded {
     Operation operation = Operation::upsert;  // what a change event asks for
     // An envelope around null says what a null payload says; the values are absent.
     bool tombstone = false;
+    // A change event without a row has this, a literal, and a rejection for a topic that does not
+    // skip such events.
+    std::string_view rowless{};
     // Why the schema that the message was written with is not known yet. Neither a rejection nor a
     // message: the values mean nothing, and the record must not be passed. Decode it again later.
     std::optional<std::string> awaits_schema{};

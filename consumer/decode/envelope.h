@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "consumer/decode/decoder.h"
@@ -16,18 +17,24 @@ namespace onceward {
 class EnvelopeReader {
   public:
     // Adds to the trie what the row's paths and the envelope need. Throws FormatError for a path
-    // that is not a JSON pointer.
+    // that is not a JSON pointer, nor, of a change event, one after `event:`.
     EnvelopeReader(Envelope envelope, const std::vector<std::string>& paths, JsonTrie& trie);
 
     bool bare() const { return envelope_ == Envelope::none; }
     // How many slots the trie fills: of a bare payload one for each path.
-    std::size_t slots() const { return bare() ? paths_ : payload_ + 3; }
+    std::size_t slots() const { return bare() ? paths_ : payload_ + 4; }
     // The slots of which it only counts whether there is an object, null, or nothing.
     bool only_seen(std::uint32_t slot) const {
         return !bare() && (slot == payload_ || slot == after_);
     }
     // From the slots to the row's values. REQUIRES: not bare.
     Decoded unwrap(std::span<const Value> slots, std::span<Value> values) const;
+
+    // The slot of the schema that a Connect message brings. REQUIRES: not bare.
+    std::uint32_t schema() const { return schema_; }
+    // Where the row's values are below that schema's root: of a change event first those of the row
+    // after it and then those of the row before it.
+    std::vector<std::string> pointers(const std::vector<std::string>& paths) const;
 
   private:
     void want_change_event(const std::vector<std::string>& paths, JsonTrie& trie) const;
@@ -40,6 +47,10 @@ class EnvelopeReader {
     std::uint32_t payload_ = 0;
     std::uint32_t after_ = 0;
     std::uint32_t operation_ = 0;
+    std::uint32_t schema_ = 0;
 };
+
+// What Debezium writes in place of a large value that an update has left as it was. Pure.
+bool is_unavailable(const Value& value);
 
 }  // namespace onceward

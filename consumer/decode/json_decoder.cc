@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "consumer/decode/connect/connect_reader.h"
+#include "consumer/decode/connect/connect_schemas.h"
 #include "consumer/decode/decoder.h"
 #include "consumer/decode/envelope.h"
-#include "consumer/decode/json_reader.h"
+#include "consumer/decode/json/json_reader.h"
 #include "consumer/decode/json_trie.h"
 
 namespace onceward {
@@ -85,7 +87,11 @@ struct Wanted {
 class JsonDecoder final : public Decoder {
   public:
     JsonDecoder(const FormatOptions& options, const std::vector<std::string>& paths)
-        : Decoder(options), envelope_(options.envelope, paths, trie_), slots_(envelope_.slots()) {}
+        : Decoder(options),
+          envelope_(options.envelope, paths, trie_),
+          schemas_(envelope_.pointers(paths)),
+          slots_(envelope_.slots()),
+          paths_(paths) {}
 
   private:
     Decoded read(const ConfluentFrame& frame, std::span<Value> values,
@@ -94,10 +100,11 @@ class JsonDecoder final : public Decoder {
         const bool bare = envelope_.bare();
         const std::span<Value> slots = bare ? values : std::span<Value>(slots_);
         std::fill(slots.begin(), slots.end(), Value{});
-        if (std::optional<std::string> fault = walk(document, slots, arena)) {
+        if (std::optional<std::string> fault =
+                bare ? walk(document, slots, arena) : walk_wrapped(document, arena)) {
             return undecodable("the payload is not the JSON that was expected: " + *fault);
         }
-        if (!bare) return envelope_.unwrap(slots_, values);
+        if (!bare) return unwrapped(values, arena);
         // A number or a list has none of the wanted fields: its row would be one of NULLs.
         const bool nothing = std::ranges::all_of(
             values, [](const Value& value) { return value.kind == Value::Kind::absent; });
@@ -108,6 +115,42 @@ class JsonDecoder final : public Decoder {
                 "the payload is not a JSON object and has none of the wanted fields");
         }
         return {};
+    }
+
+    // Most of a message is its schema, as a rule the one before it: that is compared and not read.
+    std::optional<std::string> walk_wrapped(std::string_view document,
+                                            std::pmr::memory_resource& arena) {
+        const std::string_view rest = schemas_.after_latest(document);
+        if (rest.empty()) return walk(document, slots_, arena);
+        auto* const copy = static_cast<char*>(arena.allocate(rest.size() + 1, 1));
+        copy[0] = '{';
+        std::ranges::copy(rest, copy + 1);
+        // Another one is one too many.
+        trie_.node(trie_.child(JsonTrie::root, "schema")).walk = walks_ + 1;
+        slots_[envelope_.schema()] = {Value::Kind::json, {}, schemas_.latest()};
+        return walk({copy, rest.size() + 1}, slots_, arena);
+    }
+
+    Decoded unwrapped(std::span<Value> values, std::pmr::memory_resource& arena) {
+        Decoded decoded = envelope_.unwrap(slots_, values);
+        const Value& schema = slots_[envelope_.schema()];
+        if (decoded.rejection || decoded.tombstone || schema.kind != Value::Kind::json) {
+            return decoded;
+        }
+        const ConnectSchemas::Known& known = schemas_.get(schema.text);
+        if (const char* fault = known.schema.fault()) {
+            return undecodable(std::string("the message's schema cannot be used: ") + fault);
+        }
+        const std::size_t first = decoded.operation == Operation::remove ? values.size() : 0;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const ConnectSchema::Node* node = known.nodes[first + i];
+            if (node == nullptr) continue;
+            if (const char* fault = connect_.apply(known.schema, *node, values[i], arena)) {
+                return undecodable("the value at `" + paths_[i] + "` " + fault +
+                                   ", which the message's schema says that it is");
+            }
+        }
+        return decoded;
     }
 
     // Fills `slots` (all absent before). The whole document is checked, wanted or not, so that what
@@ -122,9 +165,12 @@ class JsonDecoder final : public Decoder {
 
     JsonTrie trie_;
     EnvelopeReader envelope_;
+    ConnectSchemas schemas_;
+    ConnectReader connect_;
     JsonBuffer buffer_;
     std::uint64_t walks_ = 0;
     std::vector<Value> slots_;
+    std::vector<std::string> paths_;
 };
 
 }  // namespace

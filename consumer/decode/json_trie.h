@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "consumer/decode/decoder.h"
-#include "dedup/base/text.h"
+#include "consumer/decode/json/json_pointer.h"
 
 namespace onceward {
 
@@ -47,9 +47,7 @@ class JsonTrie {
         NodeId current = from;
         std::string_view rest = pointer;
         while (!rest.empty()) {
-            rest.remove_prefix(1);
-            const std::string_view step = rest.substr(0, rest.find('/'));
-            rest.remove_prefix(step.size());
+            const std::string_view step = take_pointer_step(rest);
             current = child(current, unescape(step, pointer));
             nodes_[current].pointer = pointer.substr(0, pointer.size() - rest.size());
         }
@@ -97,26 +95,11 @@ class JsonTrie {
     }
 
   private:
-    // RFC 6901: digits without a leading zero.
-    static std::optional<std::uint64_t> element_position(std::string_view name) {
-        if (name.size() > 1 && name.front() == '0') return std::nullopt;
-        return number_of<std::uint64_t>(name);
-    }
-
     static std::string unescape(std::string_view step, std::string_view pointer) {
         std::string name;
-        for (std::size_t i = 0; i < step.size(); ++i) {
-            if (step[i] != '~') {
-                name += step[i];
-                continue;
-            }
-            const char escaped = i + 1 < step.size() ? step[i + 1] : ' ';
-            if (escaped != '0' && escaped != '1') {
-                throw FormatError("the JSON pointer `" + std::string(pointer) +
-                                  "` has a `~` that is neither `~0` (a ~) nor `~1` (a /)");
-            }
-            name += escaped == '0' ? '~' : '/';
-            ++i;
+        if (!unescape_pointer_step(step, name)) {
+            throw FormatError("the JSON pointer `" + std::string(pointer) +
+                              "` has a `~` that is neither `~0` (a ~) nor `~1` (a /)");
         }
         return name;
     }

@@ -22,6 +22,11 @@ std::string describe(const KeySource& source) {
             }
             return "fields " + names;
         }
+        case KeySource::Kind::change: {
+            KeySource fields = source;
+            fields.kind = KeySource::Kind::fields;
+            return describe(fields) + " with the record's key";
+        }
         case KeySource::Kind::cloudevents: return "a CloudEvent's source and id";
         case KeySource::Kind::payload_sha256: return "the payload's hash";
         case KeySource::Kind::coordinates: return "the coordinates";
@@ -119,9 +124,10 @@ KeyText KeyExtractor::cloudevent(const Source& source, const Record& record,
 }
 
 // Invalid if one of the parts is, and missing if one of the others is.
-KeyText KeyExtractor::composed(const Source& source, std::span<const Value> values,
-                               std::pmr::memory_resource& arena) {
-    if (values.empty()) return {};
+KeyText KeyExtractor::composed(const Source& source, const Record& record,
+                               std::span<const Value> values, std::pmr::memory_resource& arena) {
+    const bool change = source.options.kind == KeySource::Kind::change;
+    if (values.empty() || (change && !record.key)) return {};
     bool missing = false;
     std::vector<std::string_view> parts;
     for (const std::size_t path : source.part_paths) {
@@ -140,6 +146,8 @@ KeyText KeyExtractor::composed(const Source& source, std::span<const Value> valu
         if (!is_utf8(part.text)) return {Status::invalid, {}, "a part of it is not UTF-8"};
     }
     if (missing) return {};
+    const std::string row = change ? hex(digest_of_bytes(*record.key)) : "";
+    if (change) parts.emplace_back(row);
     return {Status::found, keep(arena, composed_key(parts)), nullptr};
 }
 
@@ -157,7 +165,8 @@ KeyText KeyExtractor::read(const Source& source, const Record& record,
             return {Status::found, *record.key, nullptr};
         case KeySource::Kind::field:
             return values.empty() ? KeyText{} : key_text(values[source.path], arena);
-        case KeySource::Kind::fields: return composed(source, values, arena);
+        case KeySource::Kind::fields:
+        case KeySource::Kind::change: return composed(source, record, values, arena);
         case KeySource::Kind::cloudevents: return cloudevent(source, record, values, arena);
         case KeySource::Kind::payload_sha256:
             if (!record.payload) return {};
@@ -280,7 +289,8 @@ void KeyExtractor::extract(Message& message, std::span<const Value> values,
     if (!message.minted_at && options_.minted_at.kind != MintedSource::Kind::none) {
         without_key(message, options_.on_invalid, Rejection::Kind::invalid_key,
                     "the time at which the key was minted is missing or not readable; looked for "
-                    "in " + describe(options_.minted_at),
+                    "in " +
+                        describe(options_.minted_at),
                     arena);
         return;
     }

@@ -53,8 +53,8 @@ class KeyExtractor {
                  std::pmr::memory_resource& arena) const;
     KeyText cloudevent(const Source& source, const Record& record, std::span<const Value> values,
                        std::pmr::memory_resource& arena) const;
-    static KeyText composed(const Source& source, std::span<const Value> values,
-                            std::pmr::memory_resource& arena);
+    static KeyText composed(const Source& source, const Record& record,
+                            std::span<const Value> values, std::pmr::memory_resource& arena);
     KeyText tenant_of(const Record& record, std::span<const Value> values,
                       std::pmr::memory_resource& arena) const;
     std::optional<MintedAt> minted_at(const Message& message, std::span<const Value> values) const;

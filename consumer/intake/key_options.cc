@@ -28,6 +28,11 @@ const std::vector<Preset>& presets() {
           {Kind::header, "idempotency-key", true, "header:Idempotency-Key", false}}},
         {"cloudevents", {{.kind = Kind::cloudevents}}},
         {"debezium-outbox", {{.kind = Kind::header, .name = "id"}}},
+        // Each change has a place in the write-ahead log, which a connector that was restarted
+        // sends again. COPY and a multi-row INSERT write one for many rows.
+        {"debezium-postgres",
+         {{.kind = Kind::change,
+           .names = {"event:/source/lsn", "event:/source/txId", "event:/op"}}}},
         // MassTransit writes the id into the envelope always, into a header where the transport has
         // headers.
         {"masstransit",
@@ -70,9 +75,11 @@ std::string kind_of(const KeySource& source) {
         case KeySource::Kind::header: return "header:" + source.name;
         case KeySource::Kind::record_key: return "record_key";
         case KeySource::Kind::field: return "field:" + source.name;
-        case KeySource::Kind::fields: {
+        case KeySource::Kind::fields:
+        case KeySource::Kind::change: {
             const std::vector<std::string_view> paths(source.names.begin(), source.names.end());
-            return "fields:" + composed_key(paths);
+            return (source.kind == KeySource::Kind::fields ? "fields:" : "change:") +
+                   composed_key(paths);
         }
         case KeySource::Kind::cloudevents: return "cloudevents";
         case KeySource::Kind::payload_sha256: return "payload_sha256";

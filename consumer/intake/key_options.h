@@ -19,8 +19,11 @@ struct KeySource {
     enum class Kind : std::uint8_t {
         header,  // `name`; the last of repeated ones
         record_key,
-        field,           // `name`: JSON pointer or Protobuf path; numbers as they are written
-        fields,          // `names`: several of these, composed_key() of them
+        field,   // `name`: JSON pointer or Protobuf path; numbers as they are written
+        fields,  // `names`: several of these, composed_key() of them
+        // `names` and the record's key: composed_key() of them and of the digest of its bytes.
+        // DANGER: one change of the log may be of many rows, which only their keys tell apart.
+        change,
         cloudevents,     // `ce_source` + `ce_id`, or the structured form's `source` + `id`
         payload_sha256,  // takes two equal orders for one
         // Topic's id (else its name), partition, offset: only finds what Kafka delivers twice.
@@ -76,13 +79,14 @@ struct KeyOptions {
 };
 
 // The key sources of a named preset (`idempotency-key`, `cloudevents`, `debezium-outbox`,
-// `masstransit`, `nservicebus`, `kafka-coordinates`, `body-sha256`); none for an unknown name.
+// `debezium-postgres`, `masstransit`, `nservicebus`, `kafka-coordinates`, `body-sha256`); none for
+// an unknown name.
 std::optional<std::vector<KeySource>> key_preset(const std::string& name);
 std::vector<std::string> key_preset_names();
 
 // The name of the source in the digest: `header:<name>`, `field:<path>`, `fields:<paths>` as
-// composed_key() writes them, `record_key`, `cloudevents`, `payload_sha256`, `coordinates`, or
-// kind_name. Keys of different kinds are different keys.
+// composed_key() writes them, `change:<paths>` likewise, `record_key`, `cloudevents`,
+// `payload_sha256`, `coordinates`, or kind_name. Keys of different kinds are different keys.
 std::string kind_of(const KeySource& source);
 // The key's text where the source has parts. `log` is the topic's id, else its name.
 std::string cloudevents_key(std::string_view source, std::string_view id);

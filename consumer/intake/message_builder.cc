@@ -66,7 +66,10 @@ struct MessageBuilder::State {
         }
         Decoded decoded = decoder->decode(message.record, values, arena);
         if (decoded.awaits_schema) return decoded.awaits_schema;
-        if (decoded.rejection) {
+        if (!decoded.rowless.empty() && options.format.rowless == RowlessPolicy::skip) {
+            message.skipped = true;
+            message.skip_reason = decoded.rowless;
+        } else if (decoded.rejection) {
             message.rejection = std::move(decoded.rejection);
         } else if (decoded.tombstone) {
             tombstone(message);

@@ -125,6 +125,13 @@ std::optional<std::chrono::days> parse_iso_date(std::string_view text) {
 }
 
 std::optional<IsoTimeOfDay> parse_iso_time(std::string_view text) {
+    // PostgreSQL's `time` has the end of a day too.
+    if (text.starts_with("24:")) {
+        const std::optional<IsoTimeOfDay> begin =
+            parse_iso_time("00" + std::string(text.substr(2)));
+        const bool end = begin && begin->time.count() == 0 && !begin->finer.any;
+        return end ? std::optional(IsoTimeOfDay{std::chrono::hours{24}, {}}) : std::nullopt;
+    }
     Reader reader(text);
     const std::chrono::microseconds time = read_time(reader);
     const bool good = reader.at_end() && time <= std::chrono::hours{24};

@@ -35,7 +35,7 @@ std::optional<IsoMoment> parse_iso_moment(std::string_view text);  // 2024-05-06
 std::optional<std::chrono::days> parse_iso_date(
     std::string_view text);  // 2024-05-06, since 1970-01-01
 std::optional<IsoTimeOfDay> parse_iso_time(
-    std::string_view text);  // 07:08, 07:08:09.5
+    std::string_view text);  // 07:08, 07:08:09.5, and 24:00, the end of a day
 
 // 2024-05-06T07:08:09.500000Z
 std::string iso_text(std::chrono::microseconds since_1970);

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "consumer/decode/decoder.h"
-#include "consumer/decode/json_reader.h"
+#include "consumer/decode/json/json_reader.h"
 #include "consumer/intake/canonical_json.h"
 #include "tests/fuzz/fuzz.h"
 

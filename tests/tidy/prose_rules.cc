@@ -103,12 +103,12 @@ Findings dead_links(const Tree& tree) {
     return findings;
 }
 
-std::string configuration_example(const Tree& tree) {
-    const std::string readme = content(tree, "README.md");
-    const auto begin = readme.find("```yaml\n");
+std::string configuration_example(const Tree& tree, const std::string& page) {
+    const std::string text = content(tree, page);
+    const auto begin = text.find("```yaml\n");
     if (begin == std::string::npos) return "";
     const auto first = begin + 8;
-    return readme.substr(first, readme.find("```", first) - first);
+    return text.substr(first, text.find("```", first) - first);
 }
 
 }  // namespace onceward::tidy

@@ -13,7 +13,7 @@ Findings folder_table_differences(const Tree& tree);
 Findings dependency_table_differences(const Tree& tree);
 // A relative link in Markdown that leads to no file, and a `folder/file.cc` that is not there.
 Findings dead_links(const Tree& tree);
-// The README's example of a configuration: its first YAML block. Empty where there is none.
-std::string configuration_example(const Tree& tree);
+// A page's example of a configuration: its first YAML block. Empty where there is none.
+std::string configuration_example(const Tree& tree, const std::string& page);
 
 }  // namespace onceward::tidy

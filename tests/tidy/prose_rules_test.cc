@@ -68,15 +68,17 @@ TEST(Prose, ADeadLinkIsFound) {
                 UnorderedElementsAre("docs/a.md links to b.md", "e.md names `dedup/e.h`"));
 }
 
-TEST(Prose, TheReadmesConfigurationPassesCheck) {
-    const std::string example = configuration_example(repository());
-    ASSERT_FALSE(example.empty());
-    const std::string path = std::string(ONCEWARD_BUILD_FOLDER) + "/readme_example.yaml";
-    std::ofstream(path) << example;
-    const Answer right = run("check -c " + path);
-    EXPECT_EQ(right.status, 0) << right.output;
-    std::ofstream(path) << example << "\nno_such_option: 1\n";
-    EXPECT_NE(run("check -c " + path).status, 0);
+TEST(Prose, TheConfigurationsOfReadmeAndDebeziumPassCheck) {
+    for (const char* page : {"README.md", "docs/debezium.md"}) {
+        const std::string example = configuration_example(repository(), page);
+        ASSERT_FALSE(example.empty()) << page;
+        const std::string path = std::string(ONCEWARD_BUILD_FOLDER) + "/page_example.yaml";
+        std::ofstream(path) << example;
+        const Answer right = run("check -c " + path);
+        EXPECT_EQ(right.status, 0) << page << right.output;
+        std::ofstream(path) << example << "\nno_such_option: 1\n";
+        EXPECT_NE(run("check -c " + path).status, 0) << page;
+    }
 }
 
 }  // namespace

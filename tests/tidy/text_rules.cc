@@ -14,7 +14,8 @@ constexpr std::size_t most_function_lines = 69;
 bool is_given(std::string_view path) {
     return path == "schemas/config.schema.json" || path == "LICENSE" || path.ends_with("/go.sum") ||
            path.ends_with("/package-lock.json") || path.ends_with("/avro/samples.json") ||
-           path.ends_with("/avro/make_samples.py") || path == "deploy/kubernetes/monitoring.yaml" ||
+           path.ends_with("/avro/make_samples.py") || path.ends_with(".ndjson") ||
+           path == "deploy/kubernetes/monitoring.yaml" ||
            (within(path, "deploy/grafana") && path.ends_with(".json"));
 }
 

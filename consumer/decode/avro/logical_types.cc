@@ -84,6 +84,18 @@ bool append_time(std::int64_t micros, std::string& out) {
     return true;
 }
 
+std::optional<FineMoment> fine_moment(std::int64_t count, std::int64_t units_a_second) {
+    FineMoment moment{count, 0};
+    if (units_a_second == 1'000 && __builtin_mul_overflow(count, 1'000, &moment.micros)) {
+        return std::nullopt;
+    }
+    if (units_a_second == 1'000'000'000) {
+        moment.nanos = (count % 1'000 + 1'000) % 1'000;
+        moment.micros = count / 1'000 - (count % 1'000 < 0 ? 1 : 0);
+    }
+    return moment;
+}
+
 bool append_moment(std::int64_t micros, std::int64_t nanos, std::string_view zone,
                    std::string& out) {
     if (micros < first_micro || micros > last_micro) return false;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,14 @@ constexpr std::size_t longest_decimal = 4096;
 [[nodiscard]] bool append_date(std::int64_t days, std::string& out);
 // 07:08:09.500000. False for what is not within a day.
 [[nodiscard]] bool append_time(std::int64_t micros, std::string& out);
+// A count of units since 1970 as microseconds and, below them, nanoseconds (0 to 999). nullopt
+// where the microseconds have no number. REQUIRES: 1,000, 1,000,000 or 1,000,000,000 units a
+// second.
+struct FineMoment {
+    std::int64_t micros = 0;
+    std::int64_t nanos = 0;
+};
+std::optional<FineMoment> fine_moment(std::int64_t count, std::int64_t units_a_second);
 // 2024-05-31T07:08:09.500000, with nine digits if the nanoseconds need them, and nothing or Z after
 // it. False outside the years 1 to 9999.
 [[nodiscard]] bool append_moment(std::int64_t micros, std::int64_t nanos, std::string_view zone,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "dedup/base/text.h"
 #include "tests/unit/consumer/decode/schemas.h"
@@ -292,6 +293,58 @@ TEST(AvroDecoder, DebeziumsEventsAreUnwrapped) {
               "the change event has no row `after`");
     EXPECT_EQ(avro.fault("\x00\x00\x02t"sv),
               "a Debezium truncate (`op` t) has no row; nothing was truncated");
+}
+
+TEST(AvroDecoder, NamesOfConnectCountWhereNoLogicalTypeDoes) {
+    const auto read = [](const std::string& type, std::string_view payload) {
+        Avro avro(R"({"type":"record","name":"R","fields":[{"name":"v","type":)" + type + "}]}",
+                  {"/v", ""});
+        EXPECT_EQ(avro.fault(payload), "") << type;
+        return std::pair(shown(avro[0]), std::string(avro[1].text));
+    };
+    const auto typed = [](const std::string& type, const std::string& name) {
+        return R"({"type":")" + type + R"(","connect.version":1,"connect.name":")" + name + "\"}";
+    };
+    using Shown = std::pair<std::string, std::string>;
+    auto [value, row] = read(typed("int", "io.debezium.time.Date"), "\x02");
+    EXPECT_EQ(value, Shown("text", "1970-01-02"));
+    EXPECT_EQ(row, R"({"v":"1970-01-02"})");
+    EXPECT_EQ(read(typed("long", "io.debezium.time.MicroTime"), "\x02").first,
+              Shown("text", "00:00:00.000001"));
+    EXPECT_EQ(read(typed("long", "io.debezium.time.NanoTimestamp"), "\x02").first,
+              Shown("text", "1970-01-01T00:00:00.000000001"));
+    EXPECT_EQ(read(typed("long", "org.apache.kafka.connect.data.Timestamp"), "\x02").first,
+              Shown("timestamp", "1000"));
+    std::tie(value, row) = read(typed("string", "io.debezium.data.Json"), "\x10{\"a\": 1}");
+    EXPECT_EQ(value, Shown("json", R"({"a": 1})"));
+    EXPECT_EQ(row, R"({"v":{"a": 1}})");
+    EXPECT_EQ(read(R"({"type":"bytes","connect.name":"org.apache.kafka.connect.data.Decimal",)"
+                   R"("connect.parameters":{"scale":"2"}})",
+                   "\x04\x04\xd2")
+                  .first,
+              Shown("number", "12.34"));
+    std::tie(value, row) =
+        read(R"({"type":"record","name":"VariableScaleDecimal","namespace":"io.debezium.data",)"
+             R"("fields":[{"name":"scale","type":"int"},{"name":"value","type":"bytes"}],)"
+             R"("connect.name":"io.debezium.data.VariableScaleDecimal"})",
+             "\x04\x04\x04\xd2");
+    EXPECT_EQ(value, Shown("number", "12.34"));
+    EXPECT_EQ(row, R"({"v":12.34})");
+    EXPECT_EQ(read(typed("string", "io.debezium.time.Date"), "\x02x").first, Shown("text", "x"));
+}
+
+TEST(AvroDecoder, ATypedValueOfConnectThatIsNoneIsRejected) {
+    const auto fault = [](const std::string& type, std::string_view payload) {
+        Avro avro(R"({"type":"record","name":"R","fields":[{"name":"v","type":)" + type + "}]}",
+                  {"/v"});
+        return avro.fault(payload);
+    };
+    EXPECT_NE(fault(R"({"type":"string","connect.name":"io.debezium.data.Json"})", "\x02{")
+                  .find("is not JSON"),
+              std::string::npos);
+    EXPECT_NE(fault(R"({"type":"long","connect.name":"io.debezium.time.MicroTime"})", "\x01")
+                  .find("date or time"),
+              std::string::npos);
 }
 
 }  // namespace

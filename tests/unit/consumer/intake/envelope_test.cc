@@ -76,6 +76,88 @@ TEST(DebeziumEnvelope, TruncateAndMessageSayWhyTheyAreRejected) {
     EXPECT_NE(decoding.reason().find("message"), std::string::npos);
 }
 
+TEST(DebeziumEnvelope, EventsWithoutARowAreRejectedOrSkippedAndCounted) {
+    FormatOptions format;
+    format.envelope = Envelope::debezium;
+    Taking rejecting(header_key(), format);
+    EXPECT_EQ(rejecting.take(R"({"op":"t","source":{}})", {{"key", "1"}}).rejection->kind,
+              Rejection::Kind::undecodable);
+    format.rowless = RowlessPolicy::skip;
+    Taking skipping(header_key(), format);
+    const Message& truncate = skipping.take(R"({"op":"t","source":{}})", {{"key", "1"}});
+    EXPECT_TRUE(truncate.skipped);
+    EXPECT_FALSE(truncate.rejection.has_value());
+    EXPECT_EQ(truncate.skip_reason, "truncate");
+    EXPECT_EQ(skipping.take(R"({"payload":{"op":"m"}})", {{"key", "2"}}).skip_reason,
+              "logical message");
+    EXPECT_TRUE(skipping.take(R"({"op":"x"})", {{"key", "3"}}).rejection.has_value());
+}
+
+TEST(DebeziumEnvelope, PathsAfterEventBeginAtTheEvent) {
+    Decoding decoding = with(Envelope::debezium, {"/id", "event:/source/lsn", "event:/op",
+                                                  "event:/source/snapshot", "event:/transaction"});
+    for (
+        const std::string_view event :
+        {R"({"op":"u","after":{"id":1,"source":{"lsn":8}},"source":{"lsn":7,"snapshot":"false"}})"sv,
+         R"({"op":"d","before":{"id":1,"op":2},"source":{"lsn":7,"snapshot":"false"}})"sv}) {
+        for (const bool wrapped : {false, true}) {
+            decoding.decode(wrapped ? R"({"schema":null,"payload":)" + std::string(event) + "}"
+                                    : std::string(event));
+            ASSERT_EQ(decoding.reason(), "");
+            EXPECT_EQ(decoding[0].text, "1");
+            EXPECT_EQ(decoding[1].text, "7");
+            EXPECT_EQ(decoding[2].text, event.substr(7, 1));
+            EXPECT_EQ(decoding[3].text, "false");
+            EXPECT_EQ(decoding[4].kind, Kind::absent);
+        }
+    }
+    EXPECT_THROW(with(Envelope::debezium, {"event:lsn"}), FormatError);
+    EXPECT_THROW(with(Envelope::debezium, {"event:"}), FormatError);
+    EXPECT_THROW(with(Envelope::debezium, {"event:/a~2"}), FormatError);
+    EXPECT_THROW(with(Envelope::none, {"event:/op"}), FormatError);
+}
+
+TEST(DebeziumEnvelope, ALargeValueThatIsNotSentIsNeverTakenForTheRows) {
+    Decoding decoding = with(Envelope::debezium, {"/id", "/v"});
+    for (const std::string_view value :
+         {R"("__debezium_unavailable_value")"sv, R"("X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==")"sv,
+          R"(["__debezium_unavailable_value"])"sv,
+          R"(["X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="])"sv,
+          R"(["b68a35a7-17ad-35b3-af2a-ae46edb4545a"])"sv,
+          R"("{\"__debezium_unavailable_value\":\"__debezium_unavailable_value\"}")"sv,
+          "[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,"
+          "118,97,108,117,101]"sv}) {
+        const Decoded& decoded =
+            decoding.decode(R"({"op":"u","after":{"id":1,"v":)" + std::string(value) + "}}");
+        ASSERT_TRUE(decoded.rejection.has_value()) << value;
+        EXPECT_EQ(decoded.rejection->kind, Rejection::Kind::unmappable);
+        EXPECT_NE(decoding.reason().find("REPLICA IDENTITY FULL"), std::string::npos);
+    }
+    Decoding other = with(Envelope::debezium, {"/id"});
+    other.decode(R"({"op":"u","after":{"id":1,"v":"__debezium_unavailable_value"}})");
+    EXPECT_EQ(other.reason(), "") << "nobody wants that value";
+}
+
+TEST(DebeziumEnvelope, TheSchemaInAnEventIsOfTheRowAfterAndOfTheRowBefore) {
+    Decoding decoding = with(Envelope::debezium, {"/d", "event:/source/at"});
+    const std::string row =
+        R"({"type":"struct","fields":[{"type":"int32","name":"io.debezium.time.Date","field":"d"}],)";
+    const std::string schema =
+        R"({"type":"struct","fields":[)" + row + R"("field":"before"},)" + row +
+        R"("field":"after"},{"type":"struct","field":"source","fields":[{"type":"int64",)"
+        R"("name":"io.debezium.time.Timestamp","field":"at"}]}]})";
+    const auto event = [&](const std::string& payload) {
+        decoding.decode(R"({"schema":)" + schema + R"(,"payload":)" + payload + "}");
+        return decoding.reason();
+    };
+    ASSERT_EQ(event(R"({"op":"u","before":{"d":"bad"},"after":{"d":1},"source":{"at":0}})"), "");
+    EXPECT_EQ(decoding[0].text, "1970-01-02");
+    EXPECT_EQ(decoding[1].text, "1970-01-01T00:00:00.000000");
+    ASSERT_EQ(event(R"({"op":"d","before":{"d":2},"after":null,"source":{"at":1}})"), "");
+    EXPECT_EQ(decoding[0].text, "1970-01-03");
+    EXPECT_EQ(decoding[1].text, "1970-01-01T00:00:00.001000");
+}
+
 TEST(DebeziumEnvelope, WhatIsNoChangeEventIsRejected) {
     Decoding decoding = with(Envelope::debezium);
     EXPECT_TRUE(decoding.decode(R"({"op":"x","after":{"id":1}})").rejection.has_value());
@@ -106,6 +188,36 @@ TEST(DebeziumEnvelope, TheIntakeAppliesOperationAndTombstonePolicy) {
     EXPECT_EQ(taking.chunk.messages.back().key_text, "1");
     EXPECT_TRUE(taking.take(R"({"schema":null,"payload":null})").skipped);
     EXPECT_TRUE(taking.take(std::nullopt).skipped);
+}
+
+Record change_of(const std::string& payload, std::optional<std::string_view> key) {
+    Record record = record_of(payload);
+    record.key = key;
+    return record;
+}
+
+TEST(DebeziumEnvelope, TheKeyOfAChangeOfPostgresqlIsItsPlaceInTheLogItsOperationAndItsRow) {
+    FormatOptions format;
+    format.envelope = Envelope::debezium;
+    const auto text = [&](const std::string& payload, std::optional<std::string_view> key) {
+        Taking taking(keys(key_preset("debezium-postgres").value()), format);
+        const Message& message = taking.take(change_of(payload, key));
+        return message.rejection ? std::string(to_text(message.rejection->kind))
+                                 : std::string(message.key_text);
+    };
+    const std::string event = R"({"op":"u","after":{"id":1},"source":{"lsn":24023128,"txId":555}})";
+    EXPECT_EQ(text(event, "k"), R"(["24023128","555","u",")" + hex(digest_of_bytes("k")) + "\"]");
+    // The same change again, by a connector that was restarted: other times, another form.
+    EXPECT_EQ(text(R"({"schema":null,"payload":{"source":{"lsn":24023128,"txId":555,"ts_ms":9},)"
+                   R"("op":"u","after":{"id":1},"ts_ms":7}})",
+                   "k"),
+              text(event, "k"));
+    EXPECT_NE(text(event, "l"), text(event, "k")) << "a COPY writes many rows at one place";
+    EXPECT_NE(text(R"({"op":"d","before":{"id":1},"source":{"lsn":24023128,"txId":555}})", "k"),
+              text(event, "k"));
+    // DANGER: without a key all rows at one place would be one.
+    EXPECT_EQ(text(event, std::nullopt), "missing_key");
+    EXPECT_EQ(text(R"({"op":"u","after":{"id":1},"source":{"txId":555}})", "k"), "missing_key");
 }
 
 }  // namespace

@@ -304,7 +304,7 @@ TEST(KeyPreset, EveryNameIsKnownAndOthersAreNot) {
     for (const std::string& name : key_preset_names()) {
         EXPECT_TRUE(key_preset(name).has_value()) << name;
     }
-    EXPECT_EQ(key_preset_names().size(), 7U);
+    EXPECT_EQ(key_preset_names().size(), 8U);
     EXPECT_FALSE(key_preset("idempotency_key").has_value());
 }
 

@@ -57,6 +57,17 @@ TEST(IsoTime, WhatTheCalendarLacksIsNone) {
     EXPECT_FALSE(parse_iso_time("25:00"));
 }
 
+TEST(IsoTime, ADayEndsAt24AsInPostgresql) {
+    for (const char* end : {"24:00", "24:00:00", "24:00:00.000"}) {
+        ASSERT_TRUE(parse_iso_time(end)) << end;
+        EXPECT_EQ(parse_iso_time(end)->time, std::chrono::hours{24});
+    }
+    for (const char* wrong : {"24:01", "24:00:00.1", "24:00:00.0000001", "24:", "24:24:00"}) {
+        EXPECT_FALSE(parse_iso_time(wrong)) << wrong;
+    }
+    EXPECT_FALSE(parse_iso_moment("2024-01-01T24:00:00Z"));
+}
+
 TEST(IsoTime, DaysBefore1970AreNegative) {
     EXPECT_EQ(parse_iso_date("1969-12-31"), std::chrono::days{-1});
 }

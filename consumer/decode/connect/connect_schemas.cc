@@ -1,0 +1,40 @@
+#include "consumer/decode/connect/connect_schemas.h"
+
+#include "consumer/decode/json/json_reader.h"
+
+namespace onceward {
+
+std::string_view ConnectSchemas::after_latest(std::string_view document) const {
+    constexpr std::string_view before = "{\"schema\":";
+    if (known_.empty() || !document.starts_with(before)) return {};
+    document.remove_prefix(before.size());
+    const std::string& text = known_.front().text;
+    if (!document.starts_with(text)) return {};
+    document.remove_prefix(text.size());
+    if (!document.starts_with(',')) return {};
+    document.remove_prefix(1);
+    // JSON has no comma before a closing brace.
+    return trim_json_space(document).starts_with('}') ? std::string_view() : document;
+}
+
+const ConnectSchemas::Known& ConnectSchemas::get(std::string_view text) {
+    for (auto at = known_.begin(); at != known_.end(); ++at) {
+        if (at->text != text) continue;
+        if (at != known_.begin()) known_.splice(known_.begin(), known_, at);
+        return known_.front();
+    }
+    while (!known_.empty() && (known_.size() >= most || bytes_ + text.size() > most_bytes)) {
+        bytes_ -= known_.back().text.size();
+        known_.pop_back();
+    }
+    ++parsed_;
+    bytes_ += text.size();
+    Known& made = known_.emplace_front(Known{std::string(text), ConnectSchema(text), {}});
+    for (const std::string& pointer : pointers_) {
+        const ConnectSchema::Node* node = made.schema.find(pointer);
+        made.nodes.push_back(node != nullptr && node->changes ? node : nullptr);
+    }
+    return made;
+}
+
+}  // namespace onceward

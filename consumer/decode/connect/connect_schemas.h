@@ -1,0 +1,50 @@
+#pragma once
+// The schemas that messages have brought, parsed. Each message repeats its schema, so one that was
+// seen lately costs a comparison of its bytes. Belongs to one decoder and its thread.
+
+#include <cstddef>
+#include <list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "consumer/decode/connect/connect_schema.h"
+
+namespace onceward {
+
+class ConnectSchemas {
+  public:
+    // More tables in one topic than this, in turn, and each message's schema is parsed. A schema
+    // costs a few times its text.
+    static constexpr std::size_t most = 64;
+    // Longer texts, all together, are not kept: a message may be a megabyte of schema.
+    static constexpr std::size_t most_bytes = 16 * 1024 * 1024;
+
+    struct Known {
+        std::string text;
+        ConnectSchema schema;
+        // One for each pointer; nullptr where the value stays as it is.
+        std::vector<const ConnectSchema::Node*> nodes;
+    };
+
+    // JSON pointers into the messages, as find() of a schema has them.
+    explicit ConnectSchemas(std::vector<std::string> pointers) : pointers_(std::move(pointers)) {}
+    // Valid until the next call. REQUIRES: as ConnectSchema.
+    const Known& get(std::string_view text);
+    // What follows `{"schema":S,` where S is the schema that get() has answered last, byte by byte,
+    // and more members follow; '' for any other document.
+    std::string_view after_latest(std::string_view document) const;
+    // REQUIRES: after_latest() is not ''.
+    std::string_view latest() const { return known_.front().text; }
+    // How many texts were parsed, for tests.
+    std::size_t parsed() const { return parsed_; }
+
+  private:
+    std::vector<std::string> pointers_;
+    std::list<Known> known_;  // the one used last comes first
+    std::size_t bytes_ = 0;
+    std::size_t parsed_ = 0;
+};
+
+}  // namespace onceward
