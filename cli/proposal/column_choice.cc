@@ -49,7 +49,7 @@ TypeChoice first_fit(const FieldEvidence& evidence, std::initializer_list<const 
 
 void choose_mixed(const FieldEvidence& evidence, ColumnChoice& chosen) {
     chosen.notes.push_back("has values of different kinds: " + kinds_text(evidence.kinds()));
-    chosen.choice = evidence.kinds().documents > 0 ? first_fit(evidence, {"jsonb"})
+    chosen.choice = evidence.kinds().documents > 0 ? first_fit(evidence, {"jsonb", "json"})
                                                    : first_fit(evidence, {"text", "bytea"});
 }
 
@@ -84,7 +84,10 @@ void choose_text(const FieldEvidence& evidence, ColumnChoice& chosen) {
 }
 
 void choose_document(const FieldEvidence& evidence, ColumnChoice& chosen) {
-    chosen.choice = first_fit(evidence, {"jsonb"});
+    chosen.choice = first_fit(evidence, {"jsonb", "json"});
+    if (chosen.choice.type == "json") {
+        chosen.notes.emplace_back("holds the character U+0000, which `jsonb` refuses");
+    }
     const KindCounts& kinds = evidence.kinds();
     chosen.notes.push_back(
         kinds.arrays == 0 ? "has objects; a path to a member of them can be a column of its own"

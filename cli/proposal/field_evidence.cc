@@ -14,7 +14,7 @@ namespace {
 constexpr const char* guessable_types[] = {"bigint",      "numeric",   "double precision",
                                            "boolean",     "date",      "timestamptz",
                                            "timestamp",   "text",      "jsonb",
-                                           "bytea"};
+                                           "json",        "bytea"};
 
 std::optional<std::int64_t> whole_value(const Value& value) {
     if (value.kind == Value::Kind::integer) return value.integer;

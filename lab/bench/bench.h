@@ -32,6 +32,7 @@ class Bench {
     RowResult latency();
     RowResult idle();
     RowResult traced();
+    RowResult avro();
     RowResult debezium();
     RowResult spring();
     RowResult spring_inbox();

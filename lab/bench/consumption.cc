@@ -52,6 +52,10 @@ void choose_form(WorkerTopic& topic, Form form) {
     switch (form) {
         case Form::plain: return;
         case Form::connect: topic.format.envelope = Envelope::connect; return;
+        case Form::avro:
+            topic.format.format = Format::avro;
+            topic.format.framing = Framing::confluent;
+            return;
         case Form::keyed: break;
     }
     topic.format.format = Format::raw;
@@ -66,6 +70,7 @@ WorkerOptions worker_options(const Place& place, const Workload& workload, const
     WorkerTopic topic;
     topic.name = workload.topic;
     choose_form(topic, workload.form);
+    topic.schemas = plan.schemas;
     topic.key.operation = tables.id();
     topic.ledger.name = ledger_name;
     choose_claims(topic, plan.claims);

@@ -36,6 +36,7 @@ struct Plan {
     double not_measured = 0.05;
     Tracer* tracer = nullptr;  // null: traces are off
     std::chrono::seconds scrape_every{0};  // 0: nobody asks for metrics
+    std::shared_ptr<SchemaCache> schemas{};  // for Form::avro
 };
 
 // Into the plain table, a column for each mapped field.

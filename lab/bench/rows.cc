@@ -235,7 +235,7 @@ std::vector<RowResult> measure(const Setup& setup, const std::vector<std::string
         {"10", &Bench::single},       {"11", &Bench::workers},
         {"11b", &Bench::duplicates},  {"15", &Bench::latency},
         {"16", &Bench::idle},         {"17", &Bench::traced},
-        {"9", &Bench::purge},
+        {"18", &Bench::avro},         {"9", &Bench::purge},
     };
     for (const auto& [row, function] : others) {
         if (std::ranges::find(rows, row) == rows.end()) continue;

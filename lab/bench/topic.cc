@@ -30,8 +30,9 @@ void Topic::fill() const {
     Producer producer(options);
     for (std::int64_t number = 0; number < workload_.messages; ++number) {
         const std::string key = key_of(workload_, number);
-        const std::string text =
-            workload_.form == Form::connect ? connect_payload(key, number) : payload(key, number);
+        const std::string text = workload_.form == Form::connect ? connect_payload(key, number)
+                                 : workload_.form == Form::avro  ? avro_payload(key, number)
+                                                                 : payload(key, number);
         const Header header{"Idempotency-Key", key};
         OutgoingRecord record;
         record.topic = workload_.topic;

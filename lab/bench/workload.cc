@@ -20,11 +20,30 @@ std::uint64_t mix(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
+std::string account_of(std::int64_t number) {
+    return "account-" + std::to_string(number % 10'000);
+}
+std::int64_t amount_of(std::int64_t number) { return number * 7 % 1'000'000; }
+
 // Lists the table's columns, without the closing bracket.
 std::string fields(const std::string& key, std::int64_t number) {
-    return R"({"event_id":")" + key + R"(","account":"account-)" + std::to_string(number % 10'000) +
-           R"(","amount_minor":)" + std::to_string(number * 7 % 1'000'000) +
+    return R"({"event_id":")" + key + R"(","account":")" + account_of(number) +
+           R"(","amount_minor":)" + std::to_string(amount_of(number)) +
            R"(,"currency":"EUR","created_at":"2026-01-01T00:00:00.123456Z")";
+}
+
+constexpr std::int64_t created_at_micros = 1'767'225'600'123'456;  // what fields() writes
+constexpr std::string_view note_begins = R"(,"retries":0,"note":")";
+
+// Avro's binary encoding of a `long` and of a `string`.
+void append_long(std::int64_t value, std::string& out) {
+    auto rest = static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
+    for (; rest > 0x7f; rest >>= 7) out += static_cast<char>((rest & 0x7f) | 0x80);
+    out += static_cast<char>(rest);
+}
+void append_text(std::string_view text, std::string& out) {
+    append_long(static_cast<std::int64_t>(text.size()), out);
+    out += text;
 }
 
 // By chance, so that each partition has its share of them.
@@ -64,7 +83,7 @@ std::string key_of(const Workload& workload, std::int64_t number) {
 
 std::string payload(const std::string& key, std::int64_t number) {
     std::string text =
-        fields(key, number) + R"(,"retries":0,"note":"a field that no column asks for)";
+        fields(key, number) + std::string(note_begins) + "a field that no column asks for";
     const std::string end = R"("})";
     text.append(payload_bytes - std::min(payload_bytes, text.size() + end.size()), '.');
     return text + end;
@@ -80,6 +99,32 @@ std::string connect_payload(const std::string& key, std::int64_t number) {
         R"({"field":"created_at","type":"string","name":"io.debezium.time.ZonedTimestamp",)"
         R"("optional":false}]},"payload":)";
     return schema + fields(key, number) + "}}";
+}
+
+std::string avro_payload(const std::string& key, std::int64_t number) {
+    const std::string json = payload(key, number);
+    const std::size_t note = json.find(note_begins) + note_begins.size();
+    std::string bytes("\0\0\0\0\1", 5);
+    append_text(key, bytes);
+    append_text(account_of(number), bytes);
+    append_long(amount_of(number), bytes);
+    append_text("EUR", bytes);
+    append_long(created_at_micros, bytes);
+    append_long(0, bytes);
+    append_text(std::string_view(json).substr(note, json.size() - note - 2), bytes);
+    return bytes;
+}
+
+std::string avro_schema_answer() {
+    return R"({"schema":"{\"type\":\"record\",\"name\":\"Payment\",\"fields\":[)"
+           R"({\"name\":\"event_id\",\"type\":\"string\"},)"
+           R"({\"name\":\"account\",\"type\":\"string\"},)"
+           R"({\"name\":\"amount_minor\",\"type\":\"long\"},)"
+           R"({\"name\":\"currency\",\"type\":\"string\"},)"
+           R"({\"name\":\"created_at\",\"type\":{\"type\":\"long\",)"
+           R"(\"logicalType\":\"timestamp-micros\"}},)"
+           R"({\"name\":\"retries\",\"type\":\"int\"},)"
+           R"({\"name\":\"note\",\"type\":\"string\"}]}"})";
 }
 
 }  // namespace onceward::bench

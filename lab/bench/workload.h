@@ -14,6 +14,7 @@ enum class Form : std::uint8_t {
     plain,    // JSON, the key in a header
     connect,  // the same in the envelope of Kafka Connect, with its schema
     keyed,    // plain JSON, the key as the record's own key
+    avro,     // the plain form's fields in Avro, framed for a schema registry
 };
 
 struct Workload {
@@ -38,5 +39,9 @@ std::string key_of(const Workload& workload, std::int64_t number);
 std::string payload(const std::string& key, std::int64_t number);
 // In Connect's envelope: the five fields that are asked for, with their schema.
 std::string connect_payload(const std::string& key, std::int64_t number);
+// The fields of payload() in Avro, the time as a number, in the frame that names schema 1.
+std::string avro_payload(const std::string& key, std::int64_t number);
+// What a registry answers about that schema.
+std::string avro_schema_answer();
 
 }  // namespace onceward::bench

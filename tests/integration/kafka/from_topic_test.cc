@@ -135,7 +135,8 @@ TEST_F(FromTopic, ASampleOfJsonBecomesATableThatTakesAllOfIt) {
              .payload = R"({"id": )" + number + R"(, "amount": )" + number + R"(.5, "paid": true,
                  "paid_at": 17171392895)" + std::to_string(10 + i % 90) + R"(,
                  "ordered": "2024-05-31T07:08:09Z", "day": "2024-05-31", "mixed": )" + mixed +
-                        R"(, "customer": {"name": "a"}, "Group\n by": "odd", "a\"; --": null})",
+                        R"(, "customer": {"name": "a"}, "nul": {"x": "\u0000"},
+                 "Group\n by": "odd", "a\"; --": null})",
              .headers = {{"traceparent", "x"}}});
     }
     messages.push_back({.partition = 0, .key = "gone", .payload = std::nullopt, .headers = {}});

@@ -4,14 +4,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <httplib.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "cli/check/connect.h"
 #include "cli/composition/registries.h"
-#include "tests/integration/kafka/stand_in_registry.h"
+#include "tests/integration/kafka/test_registry.h"
 #include "tests/support/unique.h"
 
 namespace onceward::kafka_tests {
@@ -34,38 +32,19 @@ const std::string order_proto = "syntax = \"proto3\";\npackage shop;\n"
 class RegistrySubjects : public testing::Test {
   protected:
     RegistrySubjects() {
-        const char* given = std::getenv("ONCEWARD_TEST_REGISTRY");
-        RegistryConfiguration registry;
-        registry.name = "main";
-        registry.urls = {given != nullptr ? std::string(given) : stand_in_.url()};
-        address_ = registry.urls[0];
-        configuration_.registries = {registry};
+        configuration_.registries = {registry_.configuration()};
         cache_ = make_registries(configuration_).at("main");
     }
 
-    // Registers a schema; its id.
     int add(const std::string& subject, const std::string& type, const std::string& text,
-            const json& references = json::array()) {
-        json body{{"schema", text}};
-        if (type != "AVRO") body["schemaType"] = type;
-        if (!references.empty()) body["references"] = references;
-        const std::size_t path = address_.find('/', std::string("http://").size());
-        httplib::Client client(address_.substr(0, path));
-        const std::string prefix = path == std::string::npos ? "" : address_.substr(path);
-        const auto response = client.Post(prefix + "/subjects/" + subject + "/versions",
-                                          body.dump(), "application/json");
-        if (!response || response->status != 200) {
-            ADD_FAILURE() << (response ? response->body : "no answer");
-            return 0;
-        }
-        return json::parse(response->body).at("id").get<int>();
+            const json& references = json::array()) const {
+        return registry_.add(subject, type, text, references);
     }
     SchemaAnswer find(int id) { return cache_->wait_for({id, ""}, std::chrono::seconds(20)); }
     // A subject of this test alone.
     std::string subject(const std::string& name) const { return name + suffix_; }
 
-    StandInRegistry stand_in_;
-    std::string address_;
+    TestRegistry registry_;
     std::string suffix_ = "-" + support::unique_name("subject");
     Configuration configuration_;
     std::shared_ptr<SchemaCache> cache_;
@@ -102,9 +81,11 @@ TEST_F(RegistrySubjects, ProtobufHasItsImports) {
     EXPECT_THAT(answer.schema->references[0].text, HasSubstr("message Money"));
 }
 
+// Apicurio takes a text for a JSON Schema if it says so itself.
 TEST_F(RegistrySubjects, JsonSchemaIsAThirdLanguage) {
-    const SchemaAnswer answer =
-        find(add(subject("json"), "JSON", R"({"type":"object","title":"Order"})"));
+    const char* const text =
+        R"({"$schema":"http://json-schema.org/draft-07/schema#","type":"object"})";
+    const SchemaAnswer answer = find(add(subject("json"), "JSON", text));
     ASSERT_EQ(answer.state, State::known) << answer.reason;
     EXPECT_EQ(answer.schema->language, SchemaLanguage::json);
 }

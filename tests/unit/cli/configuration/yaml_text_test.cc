@@ -11,6 +11,8 @@ TEST(YamlText, AScalarIsInQuotesWhereYamlWouldReadSomethingElse) {
     EXPECT_EQ(yaml_scalar("12.50"), "12.50");
     EXPECT_EQ(yaml_scalar("null"), "\"null\"");
     EXPECT_EQ(yaml_scalar(""), "\"\"");
+    EXPECT_EQ(yaml_scalar("-"), "\"-\"");
+    EXPECT_EQ(yaml_scalar("---"), "\"---\"") << "it would begin a document";
     EXPECT_EQ(yaml_scalar("2026-01-31 11:00:00+00"), "\"2026-01-31 11:00:00+00\"");
     EXPECT_EQ(yaml_scalar("a\"\n"), "\"a\\\"\\u000a\"");
 }

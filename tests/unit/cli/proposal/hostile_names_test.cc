@@ -115,5 +115,13 @@ TEST(HostileNames, AValueThatNoTypeTakesHasNoColumn) {
     EXPECT_THAT(sampled.refusals(), IsEmpty());
 }
 
+// The server would refuse it, which the encoder does not notice.
+TEST(HostileNames, ADocumentThatJsonbRefusesIsJson) {
+    const Sampled sampled = Sampled::of({R"({"a": {"b": "x\u0000y"}})", R"({"a": {"b": "x"}})"});
+    EXPECT_EQ(type_of(sampled.proposal(), "a"), "json");
+    EXPECT_THAT(said_of(sampled.proposal(), "a"), HasSubstr("U+0000"));
+    EXPECT_THAT(sampled.refusals(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace onceward::cli_tests

@@ -123,6 +123,17 @@ TEST(Proposal, ConnectsEnvelopeSaysTypesAndWhatIsNeverNull) {
                                 "required: true}\n"));
 }
 
+TEST(Proposal, ASchemaThatItsValuesContradictIsNotFollowed) {
+    const Sampled sampled = Sampled::of({R"({"schema": {"type": "struct", "fields": [
+        {"field": "n", "type": "int32", "optional": false},
+        {"field": "late", "type": "string", "optional": false}]},
+        "payload": {"n": "many"}})"});
+    const Proposal proposal = sampled.proposal();
+    EXPECT_THAT(sampled.refusals(), IsEmpty());
+    EXPECT_EQ(type_of(proposal, "n"), "text NOT NULL");
+    EXPECT_THAT(said_of(proposal, "n"), HasSubstr("`bigint` by the schema, which does not take"));
+}
+
 TEST(Proposal, AChangeEventBecomesAnUpsertByTheRecordsKey) {
     const auto event = [](const char* operation, const char* before, const char* after) {
         return SampleRecord{.payload = std::string(R"({"op": ")") + operation + R"(", "before": )" +

@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "consumer/decode/avro_reader.h"
+#include "consumer/decode/avro_schema.h"
+
 namespace onceward::bench {
 namespace {
 
@@ -28,6 +31,25 @@ TEST(Workload, TheConnectFormHoldsTheSameFields) {
         EXPECT_EQ(connect["payload"][name], plain[name]) << name;
     }
     EXPECT_EQ(connect["payload"].size(), connect["schema"]["fields"].size());
+}
+
+TEST(Workload, TheAvroFormHoldsTheSameFields) {
+    const auto answer = nlohmann::json::parse(avro_schema_answer());
+    const AvroSchema schema(
+        {.language = SchemaLanguage::avro, .text = answer["schema"], .references = {}});
+    for (const std::int64_t number : {0LL, 7LL, 123'456'789LL}) {
+        const std::string key = key_of(workload(false), number);
+        const std::string bytes = avro_payload(key, number);
+        EXPECT_EQ(bytes.substr(0, 5), std::string("\0\0\0\0\1", 5));
+        std::pmr::monotonic_buffer_resource arena;
+        AvroReader reader(schema, std::string_view(bytes).substr(5), arena);
+        Value value;
+        ASSERT_TRUE(reader.value(schema.root(), value)) << reader.fault_text();
+        EXPECT_TRUE(reader.rest().empty());
+        auto plain = nlohmann::json::parse(payload(key, number));
+        const auto avro = nlohmann::json::parse(value.text);
+        EXPECT_EQ(avro, plain) << "the time too: in JSON it is written as it was";
+    }
 }
 
 TEST(Workload, WithoutDuplicatesEachKeyIsItsOwn) {
