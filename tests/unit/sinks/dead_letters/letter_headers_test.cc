@@ -233,6 +233,12 @@ TEST(LetterHeaders, OfAllStylesComeBackAndLeaveTheMessagesOwn) {
     }
 }
 
+// Only our relay adds an id, and only at the end.
+TEST(LetterHeaders, OfOtherProgramsLeaveAnIdThatTheMessageCameWith) {
+    const Headers headers(own + "onceward-id 31\n" + by_connect);
+    EXPECT_EQ(lines_of(read(headers).headers), own + "onceward-id 31\n");
+}
+
 TEST(LetterHeaders, WithoutATimeAKeyOrALogAreReadTooInEveryStyle) {
     for (const LetterStyle style :
          {LetterStyle::onceward, LetterStyle::connect, LetterStyle::spring}) {
