@@ -197,6 +197,9 @@ TEST(ConnectMessage, AValueThatIsNotOfItsTypeIsRejected) {
         reason("map", R"(,"values":{"type":"int32","name":"io.debezium.time.Date"})", "[[1,1]]")
             .find("keys are not texts"),
         std::string::npos);
+    EXPECT_NE(reason("array", R"(,"items":{"type":"bytes")" + decimal_of_scale(2) + "}", "[true]")
+                  .find("is not a decimal"),
+              std::string::npos);
 }
 
 TEST(ConnectMessage, AFieldThatNobodyWantsIsNotLookedAt) {
