@@ -271,6 +271,22 @@ TEST(ConnectSchemas, ASchemaThatWasSeenLatelyIsNotParsedAgain) {
     EXPECT_EQ(schemas.parsed(), 2U);
 }
 
+TEST(ConnectSchemas, EachSchemaThatIsKnownIsFoundAtTheBeginOfAMessage) {
+    ConnectSchemas schemas({"/v"});
+    const std::string first = struct_of(connect_field("v", "int32"));
+    const std::string second = struct_of(connect_field("v", "int64"));
+    EXPECT_EQ(schemas.after_known(connect_message(first, "{}")), "");
+    schemas.get(first);
+    schemas.get(second);
+    EXPECT_EQ(schemas.after_known(connect_message(first, "{}")), R"("payload":{}})");
+    EXPECT_EQ(schemas.latest(), first);
+    EXPECT_EQ(schemas.after_known(connect_message(second, "{}")), R"("payload":{}})");
+    EXPECT_EQ(schemas.latest(), second);
+    EXPECT_EQ(schemas.after_known(R"({"schema":)" + first + "}"), "");
+    EXPECT_EQ(schemas.after_known(R"({"schema":)" + first + ", }"), "");
+    EXPECT_EQ(schemas.after_known(R"({"other":1,"schema":)" + first + R"(,"payload":{}})"), "");
+}
+
 TEST(ConnectSchemas, MoreSchemasThanAreKeptMakeTheOldestForgotten) {
     ConnectSchemas schemas({"/v"});
     const auto table = [](std::size_t number) {
