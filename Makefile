@@ -4,7 +4,7 @@
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
 	campaign-core campaign-mutants bench bench-peers bench-http bench-inbox bench-inbox-rotation \
 	profile asan tsan format fuzz docs test-inbox linearizable race late packages packages-test \
-	traces-test registry-test chart-test page-test bench-search
+	traces-test registry-test debezium-test chart-test page-test bench-search
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -168,6 +168,14 @@ registry-test: ## Schema registries with a real Apicurio (159 MB from Maven, Jav
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward integration_registry
 	@tests/registry/run $(ARGUMENTS)
+
+debezium-test: ## A real Debezium, killed on the way: is the copy its source? (60 MB from Maven)
+	@scripts/setup test
+	@scripts/setup peers
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target onceward integration_sinks
+	@tests/debezium/run copy
+	@tests/debezium/run sinks
 
 traces-test: ## Traces with a real OpenTelemetry Collector in between (Go, 600 MB of modules)
 	@scripts/setup test

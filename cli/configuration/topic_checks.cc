@@ -134,6 +134,35 @@ void check_key_pattern(const KeyOptions& key, const Section& at) {
     }
 }
 
+// `option` is the source's place; with a preset the preset's is named instead.
+void check_key_source(const TopicConfiguration& topic, const KeySource& source,
+                      const std::string& option, bool preset, const Section& at) {
+    if (source.kind == KeySource::Kind::field && !preset) {
+        check_field_path(field_of(source.name), topic.format, option, at);
+    }
+    const bool composed =
+        source.kind == KeySource::Kind::fields || source.kind == KeySource::Kind::change;
+    if (source.kind == KeySource::Kind::change && topic.format.envelope != Envelope::debezium) {
+        at.error("key.preset",
+                 "This key is in a change event of Debezium's. Write `envelope: debezium`, or "
+                 "another preset.");
+        return;
+    }
+    for (const std::string& name : source.names) {
+        check_field_path(field_of(name), topic.format, option, at);
+    }
+    if (composed && topic.key.charset == KeyOptions::Charset::uuid) {
+        at.error("key.charset",
+                 "A key of several fields is a JSON array and never a UUID. Remove this, or name "
+                 "one field.");
+    }
+    if (source.kind == KeySource::Kind::payload_sha256) {
+        at.warning(preset ? "key.preset" : option,
+                   "With the payload's hash two equal orders are one. Let producers send a "
+                   "key, and write `preset: idempotency-key`.");
+    }
+}
+
 void check_key(const TopicConfiguration& topic, const Section& at) {
     const bool preset = at.given("key.preset");
     const bool sources = at.given("key.sources");
@@ -147,33 +176,8 @@ void check_key(const TopicConfiguration& topic, const Section& at) {
     });
     check_key_pattern(topic.key, at);
     for (std::size_t index = 0; index < topic.key.sources.size(); ++index) {
-        const KeySource& source = topic.key.sources[index];
         const std::string option = "key.sources[" + std::to_string(index) + "]";
-        if (source.kind == KeySource::Kind::field && sources) {
-            check_field_path(field_of(source.name), topic.format, option, at);
-        }
-        for (const std::string& name : source.names) {
-            check_field_path(field_of(name), topic.format, option, at);
-        }
-        const bool composed =
-            source.kind == KeySource::Kind::fields || source.kind == KeySource::Kind::change;
-        if (source.kind == KeySource::Kind::change && topic.format.envelope != Envelope::debezium) {
-            at.error("key.preset",
-                     "This key is in a change event of Debezium's. Write `envelope: debezium`, or "
-                     "another preset.");
-            continue;
-        }
-        if (composed && topic.key.charset == KeyOptions::Charset::uuid) {
-            at.error(
-                "key.charset",
-                "A key of several fields is a JSON array and never a UUID. Remove this, or name "
-                "one field.");
-        }
-        if (source.kind == KeySource::Kind::payload_sha256) {
-            at.warning(sources ? option : "key.preset",
-                       "With the payload's hash two equal orders are one. Let producers send a "
-                       "key, and write `preset: idempotency-key`.");
-        }
+        check_key_source(topic, topic.key.sources[index], option, !sources, at);
     }
     if (topic.key.tenant) {
         if (topic.key.tenant->kind == FieldSource::Kind::key) {

@@ -4,17 +4,19 @@
 
 namespace onceward {
 
-std::string_view ConnectSchemas::after_latest(std::string_view document) const {
+std::string_view ConnectSchemas::after_known(std::string_view document) {
     constexpr std::string_view before = "{\"schema\":";
-    if (known_.empty() || !document.starts_with(before)) return {};
+    if (!document.starts_with(before)) return {};
     document.remove_prefix(before.size());
-    const std::string& text = known_.front().text;
-    if (!document.starts_with(text)) return {};
-    document.remove_prefix(text.size());
-    if (!document.starts_with(',')) return {};
-    document.remove_prefix(1);
-    // JSON has no comma before a closing brace.
-    return trim_json_space(document).starts_with('}') ? std::string_view() : document;
+    for (auto at = known_.begin(); at != known_.end(); ++at) {
+        if (!document.starts_with(at->text)) continue;
+        const std::string_view rest = document.substr(at->text.size());
+        // JSON has no comma before a closing brace.
+        if (!rest.starts_with(',') || trim_json_space(rest.substr(1)).starts_with('}')) return {};
+        known_.splice(known_.begin(), known_, at);
+        return rest.substr(1);
+    }
+    return {};
 }
 
 const ConnectSchemas::Known& ConnectSchemas::get(std::string_view text) {

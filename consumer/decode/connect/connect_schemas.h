@@ -32,10 +32,10 @@ class ConnectSchemas {
     explicit ConnectSchemas(std::vector<std::string> pointers) : pointers_(std::move(pointers)) {}
     // Valid until the next call. REQUIRES: as ConnectSchema.
     const Known& get(std::string_view text);
-    // What follows `{"schema":S,` where S is the schema that get() has answered last, byte by byte,
-    // and more members follow; '' for any other document.
-    std::string_view after_latest(std::string_view document) const;
-    // REQUIRES: after_latest() is not ''.
+    // What follows `{"schema":S,` where S is a schema that is known, byte by byte, and more members
+    // follow; '' for any other document. S is latest() then.
+    std::string_view after_known(std::string_view document);
+    // REQUIRES: after_known() was not ''. Valid until the next call of get().
     std::string_view latest() const { return known_.front().text; }
     // How many texts were parsed, for tests.
     std::size_t parsed() const { return parsed_; }

@@ -331,6 +331,7 @@ TEST(AvroDecoder, NamesOfConnectCountWhereNoLogicalTypeDoes) {
     EXPECT_EQ(value, Shown("number", "12.34"));
     EXPECT_EQ(row, R"({"v":12.34})");
     EXPECT_EQ(read(typed("string", "io.debezium.time.Date"), "\x02x").first, Shown("text", "x"));
+    EXPECT_EQ(read(typed("int", "io.debezium.data.Json"), "\x02").first, Shown("integer", "1"));
 }
 
 TEST(AvroDecoder, ATypedValueOfConnectThatIsNoneIsRejected) {

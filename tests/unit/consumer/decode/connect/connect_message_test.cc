@@ -197,6 +197,9 @@ TEST(ConnectMessage, AValueThatIsNotOfItsTypeIsRejected) {
         reason("map", R"(,"values":{"type":"int32","name":"io.debezium.time.Date"})", "[[1,1]]")
             .find("keys are not texts"),
         std::string::npos);
+    EXPECT_NE(reason("array", R"(,"items":{"type":"bytes")" + decimal_of_scale(2) + "}", "[true]")
+                  .find("is not a decimal"),
+              std::string::npos);
 }
 
 TEST(ConnectMessage, AFieldThatNobodyWantsIsNotLookedAt) {
@@ -266,6 +269,22 @@ TEST(ConnectSchemas, ASchemaThatWasSeenLatelyIsNotParsedAgain) {
     EXPECT_EQ(schemas.get(second).nodes[0], nullptr);
     EXPECT_NE(schemas.get(first).nodes[0], nullptr);
     EXPECT_EQ(schemas.parsed(), 2U);
+}
+
+TEST(ConnectSchemas, EachSchemaThatIsKnownIsFoundAtTheBeginOfAMessage) {
+    ConnectSchemas schemas({"/v"});
+    const std::string first = struct_of(connect_field("v", "int32"));
+    const std::string second = struct_of(connect_field("v", "int64"));
+    EXPECT_EQ(schemas.after_known(connect_message(first, "{}")), "");
+    schemas.get(first);
+    schemas.get(second);
+    EXPECT_EQ(schemas.after_known(connect_message(first, "{}")), R"("payload":{}})");
+    EXPECT_EQ(schemas.latest(), first);
+    EXPECT_EQ(schemas.after_known(connect_message(second, "{}")), R"("payload":{}})");
+    EXPECT_EQ(schemas.latest(), second);
+    EXPECT_EQ(schemas.after_known(R"({"schema":)" + first + "}"), "");
+    EXPECT_EQ(schemas.after_known(R"({"schema":)" + first + ", }"), "");
+    EXPECT_EQ(schemas.after_known(R"({"other":1,"schema":)" + first + R"(,"payload":{}})"), "");
 }
 
 TEST(ConnectSchemas, MoreSchemasThanAreKeptMakeTheOldestForgotten) {
