@@ -7,33 +7,33 @@
 namespace onceward {
 namespace {
 
-using ConnectStep = Conversion::Kind;
-
 struct NamedType {
     std::string_view name;
     std::string_view type;
-    std::optional<ConnectStep> step{};
 };
 
-// Debezium's times without a zone are of the source's clock, so their columns have none either.
-constexpr std::array<NamedType, 18> named_types{
-    {{"org.apache.kafka.connect.data.Date", "date", ConnectStep::epoch_days},
-     {"org.apache.kafka.connect.data.Time", "time", ConnectStep::epoch_millis},
-     {"org.apache.kafka.connect.data.Timestamp", "timestamptz", ConnectStep::epoch_millis},
-     {"io.debezium.time.Date", "date", ConnectStep::epoch_days},
-     {"io.debezium.time.Time", "time", ConnectStep::epoch_millis},
-     {"io.debezium.time.MicroTime", "time", ConnectStep::epoch_micros},
-     {"io.debezium.time.NanoTime", "time", ConnectStep::epoch_nanos},
-     {"io.debezium.time.Timestamp", "timestamp", ConnectStep::epoch_millis},
-     {"io.debezium.time.MicroTimestamp", "timestamp", ConnectStep::epoch_micros},
-     {"io.debezium.time.NanoTimestamp", "timestamp", ConnectStep::epoch_nanos},
+// The decoder reads such values by their names, so no column needs a conversion. Debezium's times
+// without a zone are of the source's clock, so their columns have none either.
+constexpr std::array<NamedType, 20> named_types{
+    {{"org.apache.kafka.connect.data.Decimal", "numeric"},
+     {"org.apache.kafka.connect.data.Date", "date"},
+     {"org.apache.kafka.connect.data.Time", "time"},
+     {"org.apache.kafka.connect.data.Timestamp", "timestamptz"},
+     {"io.debezium.time.Date", "date"},
+     {"io.debezium.time.Time", "time"},
+     {"io.debezium.time.MicroTime", "time"},
+     {"io.debezium.time.NanoTime", "time"},
+     {"io.debezium.time.Timestamp", "timestamp"},
+     {"io.debezium.time.MicroTimestamp", "timestamp"},
+     {"io.debezium.time.NanoTimestamp", "timestamp"},
      {"io.debezium.time.ZonedTimestamp", "timestamptz"},
      {"io.debezium.time.IsoDate", "date"},
      {"io.debezium.time.IsoTimestamp", "timestamptz"},
      {"io.debezium.time.Year", "integer"},
      {"io.debezium.data.Uuid", "uuid"},
-     {"io.debezium.data.Json", "jsonb", ConnectStep::json},
-     {"io.debezium.data.VariableScaleDecimal", "jsonb"},
+     {"io.debezium.data.Json", "jsonb"},
+     {"io.debezium.data.VariableScaleDecimal", "numeric"},
+     {"io.debezium.data.Bits", "bytea"},
      {"io.debezium.data.Enum", "text"}}};
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 12> plain_types{
@@ -52,15 +52,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> plain_ty
 
 }  // namespace
 
-std::optional<TypeChoice> named_connect_type(const std::string& name, int scale) {
-    if (name == "org.apache.kafka.connect.data.Decimal") {
-        return TypeChoice{"numeric", {{.kind = ConnectStep::base64_decimal, .scale = scale}}};
-    }
+std::optional<TypeChoice> named_connect_type(const std::string& name) {
     const auto found = std::ranges::find(named_types, name, &NamedType::name);
     if (found == named_types.end()) return std::nullopt;
-    TypeChoice choice{std::string(found->type)};
-    if (found->step) choice.steps = {{.kind = *found->step}};
-    return choice;
+    return TypeChoice{std::string(found->type)};
 }
 
 std::optional<TypeChoice> plain_connect_type(const std::string& type) {

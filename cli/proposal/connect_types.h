@@ -10,8 +10,7 @@
 namespace onceward {
 
 // What a column is called that a schema of this name becomes; nullopt if the name says nothing.
-// `scale`: the parameter of a decimal.
-std::optional<TypeChoice> named_connect_type(const std::string& name, int scale);
+std::optional<TypeChoice> named_connect_type(const std::string& name);
 
 // By the type alone: `int32`, `string`, `struct`, ...; nullopt for one that is not known.
 std::optional<TypeChoice> plain_connect_type(const std::string& type);

@@ -25,11 +25,7 @@ std::string schema_text(const Json& of, const char* member) {
 // ---- Connect ------------------------------------------------------------------------------------
 
 std::optional<TypeChoice> connect_choice(const Json& schema) {
-    int scale = 0;
-    if (schema.contains("parameters")) {
-        scale = number_of<int>(schema_text(schema["parameters"], "scale")).value_or(0);
-    }
-    auto named = named_connect_type(schema_text(schema, "name"), scale);
+    auto named = named_connect_type(schema_text(schema, "name"));
     return named ? named : plain_connect_type(schema_text(schema, "type"));
 }
 
@@ -73,7 +69,7 @@ TypeChoice avro_choice(const AvroSchema::Node& node, const std::string& noted) {
         case AvroLogical::none: break;
     }
     if (number || node.type == AvroType::string) {
-        if (auto named = named_connect_type(noted, 0)) return *named;
+        if (auto named = named_connect_type(noted)) return *named;
     }
     switch (node.type) {
         case AvroType::boolean: return {"boolean"};
@@ -172,11 +168,6 @@ DeclaredRow connect_row(const Json& schema) {
         const auto optional = field.find("optional");
         const bool required = optional != field.end() && *optional == false;
         row.fields.push_back({name, *choice, required});
-        if (schema_text(field, "name") == "io.debezium.data.VariableScaleDecimal") {
-            row.fields.back().note =
-                "is a decimal whose scale is in each value; set "
-                "`decimal.handling.mode=string` in Debezium for a `numeric`";
-        }
     }
     return row;
 }

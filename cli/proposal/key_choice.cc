@@ -107,6 +107,13 @@ std::optional<KeyChoice> by_record_key(Records records, std::vector<std::string>
     return std::nullopt;
 }
 
+KeyChoice by_coordinates(const std::string& why) {
+    return {.preset = "kafka-coordinates",
+            .evidence = why +
+                        ": what Kafka delivers twice counts once, and what a producer sends twice "
+                        "counts twice"};
+}
+
 }  // namespace
 
 std::optional<int> key_rank(const std::string& field) {
@@ -121,28 +128,31 @@ std::optional<int> key_rank(const std::string& field) {
     return static_cast<int>(found - names.begin());
 }
 
-KeyChoice choose_key(Records records, std::vector<KeyField> fields, Envelope envelope) {
+KeyChoice choose_key(Records records, std::vector<KeyField> fields) {
+    if (records.empty()) return by_coordinates("the sample has no message");
     std::vector<std::string> notes;
-    std::optional<KeyChoice> choice;
-    const char* none =
-        "no header, no field and no record key was found that differs in each record";
-    if (records.empty()) {
-        none = "the sample has no message";
-    } else if (envelope == Envelope::debezium) {
-        none = "the changes of a row share its id, so only their place tells them apart";
-    } else {
-        choice = by_header(records, notes);
-        if (!choice) choice = by_field(records.size(), std::move(fields), notes);
-        if (!choice) choice = by_record_key(records, notes);
-    }
+    std::optional<KeyChoice> choice = by_header(records, notes);
+    if (!choice) choice = by_field(records.size(), std::move(fields), notes);
+    if (!choice) choice = by_record_key(records, notes);
     if (!choice) {
-        choice = KeyChoice{.preset = "kafka-coordinates",
-                           .evidence = std::string(none) +
-                                       ": what Kafka delivers twice counts once, and what a "
-                                       "producer sends twice counts twice"};
+        choice = by_coordinates(
+            "no header, no field and no record key was found that differs in each record");
     }
     choice->notes = std::move(notes);
     return *choice;
+}
+
+KeyChoice choose_change_key(std::size_t records, const KeyCounts& changes) {
+    if (records == 0) return by_coordinates("the sample has no message");
+    if (changes.found == records) {
+        return {.preset = "debezium-postgres",
+                .evidence = "each change has its place in PostgreSQL's log and a record key: " +
+                            counts_text(changes, records) +
+                            ". What Debezium sends again after a crash counts once"};
+    }
+    return by_coordinates("the changes of a row share its id, and " + std::to_string(changes.found) +
+                          " of " + std::to_string(records) +
+                          " have a place in PostgreSQL's log and a record key");
 }
 
 }  // namespace onceward

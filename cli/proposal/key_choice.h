@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "cli/proposal/field_evidence.h"
-#include "consumer/decode/format_options.h"
 #include "dedup/message/message.h"
 
 namespace onceward {
@@ -29,7 +28,8 @@ struct KeyChoice {
 };
 
 // `records`: those with a payload. `fields`: those that key_rank() names, in the row's order.
-KeyChoice choose_key(std::span<const Record* const> records, std::vector<KeyField> fields,
-                     Envelope envelope);
+KeyChoice choose_key(std::span<const Record* const> records, std::vector<KeyField> fields);
+// Of change events. `changes`: their keys by the preset `debezium-postgres`.
+KeyChoice choose_change_key(std::size_t records, const KeyCounts& changes);
 
 }  // namespace onceward

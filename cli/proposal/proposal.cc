@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/configuration/yaml_text.h"
+#include "cli/proposal/change_keys.h"
 #include "consumer/decode/registry_decoder.h"
 #include "dedup/base/text.h"
 
@@ -221,6 +222,16 @@ std::vector<KeyField> key_fields(const SampledFields& sampling, const PayloadSha
     return fields;
 }
 
+KeyChoice key_of(std::span<const Record* const> messages, const SampledFields& sampling,
+                 const PayloadShape& shape, const std::shared_ptr<SchemaSource>& schemas) {
+    if (shape.options.envelope != Envelope::debezium) {
+        return choose_key(messages, key_fields(sampling, shape));
+    }
+    return choose_change_key(
+        messages.size(),
+        count_change_keys(messages, shape.options, shape.registry ? schemas : nullptr));
+}
+
 void note_headers(std::span<const Record* const> records, Proposal& proposal) {
     std::vector<std::pair<std::string, std::size_t>> seen;
     for (const Record* const record : records) {
@@ -261,7 +272,7 @@ Proposal propose(SampledTopic topic, std::span<const Record> records,
         }
         tombstones = records.size() - messages.size();
         add_raw(records, taken, proposal);
-        proposal.key = choose_key(messages, {}, Envelope::none);
+        proposal.key = choose_key(messages, {});
     } else {
         SampledFields sampling(proposal.shape, schemas);
         for (const Record& record : records) {
@@ -274,8 +285,7 @@ Proposal propose(SampledTopic topic, std::span<const Record> records,
         tombstones += sampling.tombstones();
         add_fields(sampling, taken, proposal);
         choose_mode(records, schemas.get(), sampling.deletes(), proposal);
-        proposal.key = choose_key(messages, key_fields(sampling, proposal.shape),
-                                  proposal.shape.options.envelope);
+        proposal.key = key_of(messages, sampling, proposal.shape, schemas);
         if (sampling.refused() > 0) {
             proposal.notes.push_back(std::to_string(sampling.refused()) +
                                      " records of the sample cannot be read and would be dead "

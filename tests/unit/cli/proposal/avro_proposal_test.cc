@@ -50,16 +50,16 @@ TEST(AvroProposal, EachTypeHasItsColumnAndAUnionWithNullIsNullable) {
     EXPECT_EQ(column_of(R"({"type":"string","logicalType":"uuid"})"), "uuid NOT NULL");
 }
 
-TEST(AvroProposal, WhatConnectNotesInASchemaBecomesAConversion) {
+TEST(AvroProposal, WhatConnectNotesInASchemaIsReadByTheDecoderAndNeedsNoConversion) {
     const Proposal proposal = by_schema(record_of(
         R"({"name":"day","type":["null",{"type":"int","connect.name":"io.debezium.time.Date"}]},
            {"name":"at","type":{"type":"long","connect.name":"io.debezium.time.MicroTimestamp"}},
            {"name":"doc","type":{"type":"string","connect.name":"io.debezium.data.Json"}})"));
     const std::string text = proposal_text(proposal);
     EXPECT_EQ(type_of(proposal, "day"), "date");
-    EXPECT_THAT(text, HasSubstr("day: {field: /day, convert: epoch_days}\n"));
+    EXPECT_THAT(text, HasSubstr("day: /day\n"));
     EXPECT_EQ(type_of(proposal, "at"), "timestamp NOT NULL");
-    EXPECT_THAT(text, HasSubstr("at: {field: /at, convert: epoch_micros, required: true}\n"));
+    EXPECT_THAT(text, HasSubstr("at: {field: /at, required: true}\n"));
     EXPECT_EQ(type_of(proposal, "doc"), "jsonb NOT NULL");
 }
 
