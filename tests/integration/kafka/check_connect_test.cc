@@ -95,6 +95,16 @@ TEST_F(CheckConnect, ATopicThatIsNotThereIsFoundAtItsLine) {
     EXPECT_EQ(result.findings[0].mark.line, 6);
 }
 
+// Nobody makes it, and the letters would wait in the outbox.
+TEST_F(CheckConnect, ATopicForDeadLettersThatIsNotThereIsFound) {
+    Configuration with_letters = configuration();
+    with_letters.topics[0].dead_letters = LetterTopic{support::unique_name("missing")};
+    const ConnectResult result = check_brokers(with_letters);
+    ASSERT_EQ(result.findings.size(), 1U);
+    EXPECT_THAT(result.findings[0].message,
+                HasSubstr("know no topic `" + with_letters.topics[0].dead_letters->topic));
+}
+
 TEST_F(CheckConnect, ATopicThatOutlivesItsClaimsIsAWarningAtTheRetention) {
     topic_ = support::unique_name("kept");
     support::kafka().create_topic(topic_, 1, {{"retention.ms", "172800000"}});
