@@ -99,6 +99,15 @@ TEST(HostileNames, NothingButTextReachesTheTerminal) {
     EXPECT_THAT(text, Not(HasSubstr("\ngroup: other")));
 }
 
+// Why a record cannot be read names a member of it.
+TEST(HostileNames, AReasonThatQuotesANameIsText) {
+    const Proposal proposal =
+        Sampled::of({R"({"\u001b[2J": 1, "\u001b[2J": 2})", R"({"a": 1})"}).proposal();
+    EXPECT_THAT(proposal.notes, testing::Contains(HasSubstr("is there twice")));
+    const std::string text = proposal_text(proposal);
+    EXPECT_EQ(safe_text(text, LineBreaks::kept), text);
+}
+
 TEST(HostileNames, HeadersAndTheirNamesCannotEither) {
     const Sampled sampled({{.payload = R"({"a": 1})", .headers = {{"x\n\ngroup: other", "v"}}}});
     const std::string text = proposal_text(sampled.proposal());
