@@ -30,7 +30,7 @@ void write_topic(const ConnectorTopic& topic, const ConnectorPlan& plan, std::os
     if (!plan.registry.empty()) out << "    registry: main\n";
     if (!plan.envelope.empty()) out << "    envelope: " << plan.envelope << "\n";
     if (!plan.dead_letters.empty()) {
-        out << "    dead_letters: {topic: " << value_text(plan.dead_letters)
+        out << "    dead_letters: {topic: " << yaml_value(plan.dead_letters)
             << ", headers: connect}\n";
     }
     out << "    tombstones: " << plan.tombstones << "\n"
