@@ -21,12 +21,12 @@ query -c "INSERT INTO done VALUES (1)"
 wait "$engine"
 
 count() { query -c "SELECT count(*) FROM $1"; }
-beyond() { [ "$(count "$1")" -gt "$2" ]; }
 whole() { [ "$(query -c "SELECT count(DISTINCT id) FROM $1")" = "$rows" ]; }
+beyond() { [ "$(count "$1")" -gt "$2" ] || whole "$1"; }
 # killed TABLE COMMAND: COMMAND starts a consumer and sets $consumer. It is killed after each
 # further part of the rows, and then left to end.
 killed() {
-    local table=$1 part=$((rows / (kills + 1))) round
+    local table=$1 part=$((rows / (2 * kills))) round
     for round in $(seq "$kills"); do
         local before
         before=$(count "$table")
