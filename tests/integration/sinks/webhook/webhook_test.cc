@@ -21,7 +21,7 @@ namespace onceward::support {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = EffectOutcome::Kind;
+using Call = EffectOutcome::Kind;
 using testing::HasSubstr;
 
 constexpr auto patience = 60s;
@@ -76,7 +76,7 @@ TEST_F(Webhook, SendsPayloadKeyTraceAndConfiguredHeaders) {
     const std::string trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     one.record.headers = {{"traceparent", trace}, {"tracestate", "a=b"}, {"other", "mine"}};
     const EffectOutcome outcome = call_once(sink, one);
-    EXPECT_EQ(outcome.kind, Kind::done);
+    EXPECT_EQ(outcome.kind, Call::done);
     EXPECT_EQ(outcome.result.status, 201);
     EXPECT_EQ(outcome.result.body, "made");
     EXPECT_THAT(outcome.result.headers,
@@ -106,7 +106,7 @@ TEST_F(Webhook, StandardWebhooksSignsTheDownstreamKeyAsTheEventsId) {
     options.sign_scheme = WebhookOptions::SignScheme::standard_webhooks;
     WebhookSink sink(options);
     Message& one = message("key");
-    EXPECT_EQ(call_once(sink, one).kind, Kind::done);
+    EXPECT_EQ(call_once(sink, one).kind, Call::done);
     const RecordedCall sent = server.calls().front();
     EXPECT_EQ(sent.header("webhook-id"), downstream_key(one.digest));
     EXPECT_EQ(sent.header("onceward-signature"), "");
@@ -124,8 +124,8 @@ TEST_F(Webhook, TheKeyIsTheSameOnEachTryAndAHeaderCannotBeSmuggledIn) {
     WebhookSink sink(options_for(server));
     Message& one = message("key");
     one.record.headers = {{"traceparent", "00-x\r\nX-Injected: 1"}};
-    EXPECT_EQ(call_once(sink, one).kind, Kind::again);
-    EXPECT_EQ(call_once(sink, one).kind, Kind::done);
+    EXPECT_EQ(call_once(sink, one).kind, Call::again);
+    EXPECT_EQ(call_once(sink, one).kind, Call::done);
     EXPECT_EQ(server.counts(), (std::map<std::string, int>{{key_header_value(one.digest), 2}}));
     for (const RecordedCall& sent : server.calls()) {
         EXPECT_EQ(sent.header("x-injected"), "");
@@ -142,10 +142,10 @@ TEST_F(Webhook, EachTryOfARecordedMessageIsASpanThatTheReceiverContinues) {
     Message& one = message("key");
     const TraceContext own{random_trace_id(), random_span_id(), true};
     one.trace = &own;
-    EXPECT_EQ(call_once(sink, one).kind, Kind::again);
-    EXPECT_EQ(call_once(sink, one).kind, Kind::done);
+    EXPECT_EQ(call_once(sink, one).kind, Call::again);
+    EXPECT_EQ(call_once(sink, one).kind, Call::done);
     Message& other = message("other");
-    EXPECT_EQ(call_once(sink, other).kind, Kind::again);
+    EXPECT_EQ(call_once(sink, other).kind, Call::again);
     const std::vector<TraceSpan> spans = tracer.take(100, std::chrono::milliseconds(0), {});
     ASSERT_EQ(spans.size(), 2U) << "the other message is not recorded";
     for (std::size_t i = 0; i < spans.size(); ++i) {
@@ -162,20 +162,20 @@ TEST_F(Webhook, WhatFollowsATraceparentOfALaterVersionIsNotSent) {
     const std::string parts = "-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     const std::string later = "cc" + parts + "-\r\nX-Injected: 1";
     one.record.headers = {{"traceparent", later}};
-    EXPECT_EQ(call_once(sink, one).kind, Kind::done);
+    EXPECT_EQ(call_once(sink, one).kind, Call::done);
     EXPECT_EQ(server.calls().at(0).header("x-injected"), "");
     EXPECT_EQ(server.calls().at(0).header("traceparent"), "00" + parts);
 }
 
 TEST_F(Webhook, AnAnswerMeansWhatItsStatusSays) {
-    EXPECT_EQ(answered({204, {}, ""}).kind, Kind::done);
+    EXPECT_EQ(answered({204, {}, ""}).kind, Call::done);
     const EffectOutcome refused = answered({422, {}, "no such account"});
-    EXPECT_EQ(refused.kind, Kind::failed);
+    EXPECT_EQ(refused.kind, Call::failed);
     EXPECT_EQ(refused.result.kind, MessageResult::Kind::failed);
     EXPECT_EQ(refused.result.body, "no such account");
     EXPECT_EQ(refused.reason, "answered 422") << "the body is no log's affair";
     const EffectOutcome busy = answered({429, {{"Retry-After", "7"}}, ""});
-    EXPECT_EQ(busy.kind, Kind::again);
+    EXPECT_EQ(busy.kind, Call::again);
     EXPECT_EQ(busy.not_before, 7s);
     EXPECT_EQ(answered({503, {}, ""}).not_before, std::nullopt);
 }
@@ -184,7 +184,7 @@ TEST_F(Webhook, ARedirectIsNotFollowed) {
     RecordingServer elsewhere([](const RecordedCall&, int) { return RecordedAnswer{}; });
     for (const int status : {301, 302, 307, 308}) {
         const EffectOutcome outcome = answered({status, {{"Location", elsewhere.url()}}, ""});
-        EXPECT_EQ(outcome.kind, Kind::again) << status;
+        EXPECT_EQ(outcome.kind, Call::again) << status;
         EXPECT_THAT(outcome.reason, HasSubstr("not followed"));
     }
     EXPECT_TRUE(elsewhere.calls().empty());
@@ -200,14 +200,14 @@ TEST_F(Webhook, LoopbackIsRefusedUnlessItIsAllowed) {
         options.url = "http://" + host + ":" + port + "/hook";
         WebhookSink sink(options);
         const EffectOutcome outcome = call_once(sink, message("key"));
-        EXPECT_EQ(outcome.kind, Kind::again) << host;
+        EXPECT_EQ(outcome.kind, Call::again) << host;
         EXPECT_THAT(outcome.reason, HasSubstr("is not public")) << host;
     }
     EXPECT_TRUE(server.calls().empty());
     options.url = server.url();
     options.allow_private = {"127.0.0.1"};
     WebhookSink allowed(options);
-    EXPECT_EQ(call_once(allowed, message("key")).kind, Kind::done);
+    EXPECT_EQ(call_once(allowed, message("key")).kind, Call::done);
 }
 
 TEST_F(Webhook, NoProxyOfTheEnvironmentIsAsked) {
@@ -215,7 +215,7 @@ TEST_F(Webhook, NoProxyOfTheEnvironmentIsAsked) {
     RecordingServer server([](const RecordedCall&, int) { return RecordedAnswer{}; });
     ASSERT_EQ(setenv("http_proxy", proxy.url().c_str(), 1), 0);
     WebhookSink sink(options_for(server));
-    EXPECT_EQ(call_once(sink, message("key")).kind, Kind::done);
+    EXPECT_EQ(call_once(sink, message("key")).kind, Call::done);
     unsetenv("http_proxy");
     EXPECT_TRUE(proxy.calls().empty());
 }
@@ -228,10 +228,10 @@ TEST_F(Webhook, OfAnAnswerThatIsTooLongTheStatusCounts) {
     options.answer_bytes = 1000;
     WebhookSink sink(options);
     const EffectOutcome outcome = call_once(sink, message("key"));
-    EXPECT_EQ(outcome.kind, Kind::done);
+    EXPECT_EQ(outcome.kind, Call::done);
     EXPECT_EQ(outcome.result.status, 200);
     EXPECT_EQ(outcome.result.body, "");
-    EXPECT_EQ(call_once(sink, message("key")).kind, Kind::again);
+    EXPECT_EQ(call_once(sink, message("key")).kind, Call::again);
 }
 
 TEST_F(Webhook, WhatTakesTooLongIsTriedAgainAndACancelledCallIsNeverTold) {
@@ -244,7 +244,7 @@ TEST_F(Webhook, WhatTakesTooLongIsTriedAgainAndACancelledCallIsNeverTold) {
     options.timeout = 500ms;
     WebhookSink sink(options);
     const EffectOutcome late = call_once(sink, message("late"));
-    EXPECT_EQ(late.kind, Kind::again);
+    EXPECT_EQ(late.kind, Call::again);
     EXPECT_EQ(late.result.status, 0);
     sink.begin({7, &message("cancelled")});
     EXPECT_TRUE(eventually(patience, [&] {
@@ -274,10 +274,10 @@ TEST_F(Webhook, AConnectionThatEndsWithoutAnAnswerMakesNoSecondCallInOneTry) {
     WebhookSink sink(options);
     for (const std::string_view body : {std::string_view("{}"), std::string_view()}) {
         cuts = false;
-        EXPECT_EQ(call_once(sink, message("before")).kind, Kind::done);
+        EXPECT_EQ(call_once(sink, message("before")).kind, Call::done);
         cuts = true;
         Message& one = message("cut " + std::string(body), body);
-        EXPECT_EQ(call_once(sink, one).kind, Kind::again);
+        EXPECT_EQ(call_once(sink, one).kind, Call::again);
         EXPECT_EQ(server.counts()[key_header_value(one.digest)], 1) << body;
     }
 }
@@ -290,9 +290,9 @@ TEST_F(Webhook, AnAnswerWhoseHeadBreaksOffIsNone) {
     WebhookOptions options = options_for(server);
     options.url = "http://127.0.0.1:" + std::to_string(proxy.port()) + "/hook";
     WebhookSink sink(options);
-    EXPECT_EQ(call_once(sink, message("a")).kind, Kind::again);
+    EXPECT_EQ(call_once(sink, message("a")).kind, Call::again);
     proxy.cut_nowhere();
-    EXPECT_EQ(call_once(sink, message("a")).kind, Kind::done);
+    EXPECT_EQ(call_once(sink, message("a")).kind, Call::done);
 }
 
 TEST_F(Webhook, NobodyThereIsTriedAgain) {
@@ -305,7 +305,7 @@ TEST_F(Webhook, NobodyThereIsTriedAgain) {
     options.url = url;
     options.allow_private = {"127.0.0.0/8"};
     WebhookSink sink(options);
-    EXPECT_EQ(call_once(sink, message("key")).kind, Kind::again);
+    EXPECT_EQ(call_once(sink, message("key")).kind, Call::again);
 }
 
 TEST_F(Webhook, CallsRunBesideEachOther) {
@@ -320,7 +320,7 @@ TEST_F(Webhook, CallsRunBesideEachOther) {
     WebhookSink sink(options);
     std::vector<Message*> four;
     for (const char* key : {"a", "b", "c", "d"}) four.push_back(&message(key));
-    for (const auto& [number, outcome] : call(sink, four)) EXPECT_EQ(outcome.kind, Kind::done);
+    for (const auto& [number, outcome] : call(sink, four)) EXPECT_EQ(outcome.kind, Call::done);
     EXPECT_EQ(server.most_at_once(), 4);
 }
 
@@ -333,12 +333,12 @@ TEST_F(Webhook, TlsIsVerified) {
     WebhookOptions options = options_for(server);
     {
         WebhookSink sink(options);
-        EXPECT_EQ(call_once(sink, message("key")).kind, Kind::again) << "nobody knows its issuer";
+        EXPECT_EQ(call_once(sink, message("key")).kind, Call::again) << "nobody knows its issuer";
     }
     EXPECT_TRUE(server.calls().empty());
     options.ca_file = (folder / "ca.pem").string();
     WebhookSink sink(options);
-    EXPECT_EQ(call_once(sink, message("key")).kind, Kind::done);
+    EXPECT_EQ(call_once(sink, message("key")).kind, Call::done);
     std::filesystem::remove_all(folder);
 }
 
