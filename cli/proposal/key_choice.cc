@@ -79,9 +79,9 @@ std::optional<KeyChoice> by_field(std::size_t records, std::vector<KeyField> fie
         const bool unique = field.counts.found == records && field.counts.distinct == records;
         if (!unique) {
             notes.push_back(name + " is called as a key is, and was not taken: " +
-                            std::to_string(field.counts.found) + " of " +
-                            std::to_string(records) + " records have it, " +
-                            std::to_string(field.counts.distinct) + " distinct");
+                            std::to_string(field.counts.found) + " of " + std::to_string(records) +
+                            " records have it, " + std::to_string(field.counts.distinct) +
+                            " distinct");
             continue;
         }
         return KeyChoice{
@@ -94,8 +94,7 @@ std::optional<KeyChoice> by_field(std::size_t records, std::vector<KeyField> fie
 }
 
 std::optional<KeyChoice> by_record_key(Records records, std::vector<std::string>& notes) {
-    const KeyCounts counts =
-        count_keys(records, [](const Record& record) { return record.key; });
+    const KeyCounts counts = count_keys(records, [](const Record& record) { return record.key; });
     if (counts.found == 0) return std::nullopt;
     if (counts.found == records.size() && counts.distinct == records.size()) {
         return KeyChoice{.source = "record_key",
@@ -150,8 +149,8 @@ KeyChoice choose_change_key(std::size_t records, const KeyCounts& changes) {
                             counts_text(changes, records) +
                             ". What Debezium sends again after a crash counts once"};
     }
-    return by_coordinates("the changes of a row share its id, and " + std::to_string(changes.found) +
-                          " of " + std::to_string(records) +
+    return by_coordinates("the changes of a row share its id, and " +
+                          std::to_string(changes.found) + " of " + std::to_string(records) +
                           " have a place in PostgreSQL's log and a record key");
 }
 

@@ -29,7 +29,7 @@ struct KeyChoice {
 
 // `records`: those with a payload. `fields`: those that key_rank() names, in the row's order.
 KeyChoice choose_key(std::span<const Record* const> records, std::vector<KeyField> fields);
-// Of change events. `changes`: their keys by the preset `debezium-postgres`.
+// The same for change events. `changes`: their keys by the preset `debezium-postgres`.
 KeyChoice choose_change_key(std::size_t records, const KeyCounts& changes);
 
 }  // namespace onceward

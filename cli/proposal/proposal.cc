@@ -68,8 +68,7 @@ class SampledFields {
     }
 
     const DeclaredField* declared(const std::string& name) const {
-        const auto found =
-            std::ranges::find(shape_.declared.fields, name, &DeclaredField::name);
+        const auto found = std::ranges::find(shape_.declared.fields, name, &DeclaredField::name);
         return found == shape_.declared.fields.end() ? nullptr : &*found;
     }
     const std::vector<std::string>& paths() const { return paths_; }
@@ -138,8 +137,7 @@ void add_whole(const std::string& name, const std::string& metadata,
     add_column(name, source, {.choice = {text ? "text" : "bytea"}}, taken, proposal);
 }
 
-void add_raw(std::span<const Record> records, std::vector<std::string>& taken,
-             Proposal& proposal) {
+void add_raw(std::span<const Record> records, std::vector<std::string>& taken, Proposal& proposal) {
     add_whole("record_key", "record_key", records, taken, proposal);
     add_whole("payload", "payload", records, taken, proposal);
     const auto timed = [](const Record& each) { return each.timestamp.has_value(); };
@@ -187,10 +185,9 @@ void choose_mode(std::span<const Record> records, SchemaSource* schemas, std::si
     for (const Record& record : records) {
         std::vector<std::string> target;
         for (const std::string& member : key_members(record, schemas)) {
-            const auto column =
-                std::ranges::find_if(proposal.columns, [&](const ProposedColumn& one) {
-                    return one.source.text == pointer_to(member);
-                });
+            const auto column = std::ranges::find_if(
+                proposal.columns,
+                [&](const ProposedColumn& one) { return one.source.text == pointer_to(member); });
             if (column != proposal.columns.end()) target.push_back(column->name);
         }
         if (target.empty()) continue;
@@ -236,8 +233,8 @@ void note_headers(std::span<const Record* const> records, Proposal& proposal) {
     std::vector<std::pair<std::string, std::size_t>> seen;
     for (const Record* const record : records) {
         for (const Header& header : record->headers) {
-            const auto known = std::ranges::find(seen, header.name,
-                                                 &std::pair<std::string, std::size_t>::first);
+            const auto known =
+                std::ranges::find(seen, header.name, &std::pair<std::string, std::size_t>::first);
             if (known != seen.end()) {
                 ++known->second;
             } else if (seen.size() < 20) {
