@@ -95,6 +95,17 @@ void compare(const Value& value, const nlohmann::json& json, const std::string& 
     }
 }
 
+// nlohmann's parser takes no number beyond a double's range, which a decimal may be.
+bool is_beyond_doubles(std::string_view json) {
+    constexpr std::size_t most_digits = 300;
+    std::size_t digits = 0;
+    for (const char letter : json) {
+        digits = letter >= '0' && letter <= '9' ? digits + 1 : 0;
+        if (digits > most_digits) return true;
+    }
+    return false;
+}
+
 }  // namespace
 }  // namespace onceward::fuzz
 
@@ -113,7 +124,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fuzz::require(!nothing.decode(payload, arena), "what reads well is skipped well");
         // More is read in the whole: the dates of the records below. And a key of a map that
         // is there twice is one member of nlohmann's.
-        if (!whole.decode(payload, arena)) {
+        if (!whole.decode(payload, arena) &&
+            !fuzz::is_beyond_doubles(whole.values[0].text)) {
             const nlohmann::json json = nlohmann::json::parse(whole.values[0].text, nullptr, false);
             fuzz::require(!json.is_discarded(), "JSON is JSON");
             for (std::size_t i = 0; i < fuzz::fields().size(); ++i) {

@@ -17,11 +17,13 @@ struct Setup {
     KeyOptions key;
     std::unique_ptr<MessageBuilder> intake;
 
-    Setup(KeyOptions options, Format format) : key(std::move(options)) {
+    Setup(KeyOptions options, Format format, Envelope envelope = Envelope::none)
+        : key(std::move(options)) {
         MessageBuilderOptions made;
         made.consumer_group = "group";
         made.topic = "topic";
         made.format.format = format;
+        made.format.envelope = envelope;
         made.key = key;
         intake = std::make_unique<MessageBuilder>(std::move(made), sink);
     }
@@ -43,6 +45,11 @@ KeySource source(KeySource::Kind kind, std::string name = "") {
 std::vector<std::unique_ptr<Setup>> make_setups() {
     std::vector<std::unique_ptr<Setup>> setups;
     for (const std::string& preset : key_preset_names()) {
+        if (preset == "debezium-postgres") {
+            setups.push_back(std::make_unique<Setup>(from(*key_preset(preset)), Format::json,
+                                                     Envelope::debezium));
+            continue;
+        }
         setups.push_back(std::make_unique<Setup>(from(*key_preset(preset)), Format::json));
         setups.push_back(std::make_unique<Setup>(from(*key_preset(preset)), Format::raw));
     }
