@@ -114,8 +114,12 @@ def test_a_key_for_something_else_is_refused_and_what_was_rejected_may_be_correc
 def test_who_asks_too_often_waits() -> None:
     key, path = mint_key(), f"/limited/python-{mint_key()}"
     with Client(DOOR) as client:
-        first, again = (client.request("POST", path, json={"amount": 1}, key=key) for _ in "12")
-    assert (first.attempts, again.attempts >= 2, again.replayed) == (1, True, True)
+        answers = [client.request("POST", path, json={"amount": 1}, key=key)]
+        # On a slow machine a request may come so late that it has not to wait.
+        while len(answers) < 10 and (len(answers) == 1 or answers[-1].attempts == 1):
+            answers.append(client.request("POST", path, json={"amount": 1}, key=key))
+    assert (answers[0].attempts, answers[-1].attempts >= 2) == (1, True)
+    assert all(answer.replayed for answer in answers[1:])
 
 
 def test_an_event_goes_to_the_log() -> None:

@@ -80,7 +80,11 @@ test("who asks too often waits", { skip }, async () => {
   const client = new Client(door);
   const [key, path] = [mintKey(), `/limited/typescript-${mintKey()}`];
   const first = await client.request("POST", path, { json, key });
-  const again = await client.request("POST", path, { json, key });
+  let again = await client.request("POST", path, { json, key });
+  // On a slow machine a request may come so late that it has not to wait.
+  for (let more = 8; more > 0 && again.attempts === 1; --more) {
+    again = await client.request("POST", path, { json, key });
+  }
   assert.deepEqual([first.attempts, again.attempts >= 2, again.replayed], [1, true, true]);
 });
 
