@@ -125,8 +125,8 @@ campaign-core: ## The fault campaign's fast tier (SEEDS=2000 FIRST_SEED=1 MINUTE
 campaign-mutants: ## Do campaign and tests notice when a guard is off? All must be caught
 	@scripts/setup test
 	@scripts/configure mutants -DONCEWARD_TESTS=ON
-	@cmake --build --preset mutants --target onceward-campaign-core integration_postgres \
-		integration_kafka integration_sinks unit_consumer unit_dedup
+	@cmake --build --preset mutants --target onceward-campaign-core integration_dedup \
+		integration_postgres integration_kafka integration_sinks unit_consumer unit_dedup
 	@scripts/campaign-mutants
 
 bench: ## What deduplication costs, row by row, against a real broker (ARGUMENTS='--row 1')
