@@ -124,13 +124,11 @@ void choose_by_values(const std::string& field, const FieldEvidence& evidence,
     }
 }
 
-// Whether the schema's type takes what came, maybe without its conversions: a decoder may have
-// applied them.
+// Whether the schema's type takes what came. The decoder has read the value by the schema already.
 bool take_declared(const DeclaredField& declared, const FieldEvidence& evidence,
                    ColumnChoice& chosen) {
-    for (const TypeChoice& choice : {declared.choice, TypeChoice{declared.choice.type}}) {
-        if (evidence.kinds().all() > 0 && !evidence.fits(choice)) continue;
-        chosen.choice = choice;
+    if (evidence.kinds().all() == 0 || evidence.fits(declared.choice)) {
+        chosen.choice = declared.choice;
         return true;
     }
     chosen.notes.push_back("is `" + declared.choice.type +

@@ -30,9 +30,7 @@ FieldEvidence::FieldEvidence(std::optional<TypeChoice> declared, bool as_key,
     for (const char* const type : guessable_types) {
         trials_.push_back({TypeTrial({type}, provenance)});
     }
-    if (!declared) return;
-    if (!declared->steps.empty()) trials_.push_back({TypeTrial({declared->type}, provenance)});
-    trials_.push_back({TypeTrial(std::move(*declared), provenance)});
+    if (declared) trials_.push_back({TypeTrial(std::move(*declared), provenance)});
 }
 
 void FieldEvidence::take(const Value& value) {

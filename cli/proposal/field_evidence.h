@@ -49,7 +49,7 @@ class FieldEvidence {
     // meant.
     bool uuids() const { return uuids_; }
     // Whether the type takes each value. REQUIRES: the type is declared, or one of
-    // guessable_types(), without conversions unless the schema declares them.
+    // guessable_types(), without conversions.
     bool fits(const TypeChoice& choice) const;
     // The whole numbers' range; nullopt if there is another value, or none.
     struct Range {
