@@ -79,14 +79,20 @@ void read_exception(const std::string& exception, const std::string& message, bo
     letter.origin.reason = kind ? message : who + ": " + said;
 }
 
+// Onceward and Kafka Connect write both numbers as text.
+std::string read_decimal_place(Headers headers, Name topic, Name partition, Name offset,
+                               LetterOrigin& origin) {
+    return read_place(last_value(headers, topic),
+                      from_decimal<std::int32_t>(last_value(headers, partition)),
+                      from_decimal<std::int64_t>(last_value(headers, offset)), origin);
+}
+
 std::string read_own(Headers headers, ReadLetter& letter) {
     namespace name = letter_names::own;
     letter.by_onceward = true;
     LetterOrigin& origin = letter.origin;
     const std::string problem =
-        read_place(last_value(headers, name::topic),
-                   from_decimal<std::int32_t>(last_value(headers, name::partition)),
-                   from_decimal<std::int64_t>(last_value(headers, name::offset)), origin);
+        read_decimal_place(headers, name::topic, name::partition, name::offset, origin);
     if (!problem.empty()) return problem;
     if (const auto time = from_decimal<std::int64_t>(last_value(headers, name::timestamp))) {
         origin.timestamp = std::chrono::milliseconds{*time};
@@ -106,9 +112,7 @@ std::string read_connect(Headers headers, ReadLetter& letter) {
     namespace name = letter_names::connect;
     LetterOrigin& origin = letter.origin;
     const std::string problem =
-        read_place(last_value(headers, name::topic),
-                   from_decimal<std::int32_t>(last_value(headers, name::partition)),
-                   from_decimal<std::int64_t>(last_value(headers, name::offset)), origin);
+        read_decimal_place(headers, name::topic, name::partition, name::offset, origin);
     if (!problem.empty()) return problem;
     origin.group = text_or_none(headers, name::connector);
     read_exception(text_or_none(headers, name::exception), text_or_none(headers, name::message),
