@@ -20,3 +20,20 @@ worker() {
 topic_there() {
     [ -d "$work/broker/log/$1-0" ]
 }
+# configure GROUP TABLE SINK: the worker's file, for changes of the source's TABLE.
+configure() {
+    cat >"$work/onceward.yaml" <<END
+group: $1
+kafka:
+  bootstrap_servers: "$servers"
+  properties: {session.timeout.ms: 6000, heartbeat.interval.ms: 2000}
+admin: {listen: "off"}
+postgres: {dsn: "host=127.0.0.1 port=$port user=tester dbname=postgres"}
+topics:
+  - name: shop.public.$2
+    envelope: debezium
+    key: {preset: debezium-postgres}
+    tombstones: skip
+    sink: {$3}
+END
+}

@@ -6,24 +6,8 @@ columns() {
         WHERE attrelid = 'copy.items'::regclass AND attnum > 0 AND NOT attisdropped"
 }
 configuration() {
-    cat >"$work/onceward.yaml" <<END
-group: items-copy
-kafka:
-  bootstrap_servers: "$servers"
-  properties: {session.timeout.ms: 6000, heartbeat.interval.ms: 2000}
-admin: {listen: "off"}
-postgres: {dsn: "host=127.0.0.1 port=$port user=tester dbname=postgres"}
-topics:
-  - name: shop.public.items
-    envelope: debezium
-    key: {preset: debezium-postgres}
-    tombstones: skip
-    sink:
-      table: copy.items
-      mode: upsert
-      conflict_target: [id]
-      columns: {$(columns)}
-END
+    configure items-copy items \
+        "table: copy.items, mode: upsert, conflict_target: [id], columns: {$(columns)}"
     "$onceward" check -c "$work/onceward.yaml"
 }
 differences() {

@@ -78,22 +78,8 @@ connect() {
     consumer=$!
     children+=("$consumer")
 }
-cat >"$work/onceward.yaml" <<END
-group: ours
-kafka:
-  bootstrap_servers: "$servers"
-  properties: {session.timeout.ms: 6000, heartbeat.interval.ms: 2000}
-admin: {listen: "off"}
-postgres: {dsn: "host=127.0.0.1 port=$port user=tester dbname=postgres"}
-topics:
-  - name: shop.public.payments
-    envelope: debezium
-    key: {preset: debezium-postgres}
-    tombstones: skip
-    sink:
-      table: public.ours
-      columns: {id: /id, amount: /amount, day: /day, note: /note}
-END
+configure ours payments "table: public.ours, \
+columns: {id: /id, amount: /amount, day: /day, note: /note}"
 ours() {
     worker
     consumer=$worker
