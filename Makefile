@@ -5,7 +5,7 @@
 	campaign-core campaign-mutants campaign-peers bench bench-against bench-peers bench-http \
 	bench-inbox bench-inbox-rotation profile asan tsan format fuzz docs test-inbox linearizable race \
 	late packages packages-test traces-test registry-test debezium-test chart-test page-test \
-	bench-search
+	bench-search citus-test
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -40,6 +40,13 @@ test-postgres: ## The core and conformance suites on PostgreSQL 14 to 18: VERSIO
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release
 	@VERSIONS='$(VERSIONS)' scripts/test-postgres
+
+# Its tables of tests are distributed; no package has a Citus, so that nothing here starts one.
+citus-test: ## Sinks' suite and 20 core seeds on a Citus of yours: DSN="host=127.0.0.1 port=..."
+	@scripts/setup test
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target integration_sinks onceward-campaign-core
+	@scripts/citus-test '$(DSN)' $(or $(SEEDS),20)
 
 page-test: ## The admin port's page in headless Chromium, with faults; writes docs/images (npm)
 	@scripts/setup page

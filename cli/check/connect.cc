@@ -79,6 +79,8 @@ void check_outboxes(BrokerView& log, const TopicConfiguration& topic, ConnectRes
     }
 }
 
+std::string noted(const std::string& note) { return note.empty() ? "" : "; " + note; }
+
 // A failing check of the topic's sink is the sink's finding, not the connection's.
 void check_sink(Connection& connection, const TopicConfiguration& topic, ConnectResult& result) {
     try {
@@ -88,7 +90,7 @@ void check_sink(Connection& connection, const TopicConfiguration& topic, Connect
         result.good.push_back((is_route_name(topic.name) ? "sink of route " : "sink of topic ") +
                               topic.name +
                               (called ? ": only messages call it, so it was not checked"
-                                      : ": its columns and types fit"));
+                                      : ": its columns and types fit" + noted(sink->note())));
     } catch (const SinkMismatch& error) {
         result.error(topic.sink_mark, topic.path + ".sink", error.what());
     } catch (const PostgresError& error) {

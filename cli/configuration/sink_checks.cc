@@ -32,8 +32,10 @@ void check_upsert(const TableSinkOptions& sink, const Section& at) {
          "An insert has no conflict target. Write `mode: upsert`, or remove it."},
         {!upsert && at.given("only_if_newer"), "only_if_newer",
          "An insert changes no row. Write `mode: upsert`, or remove it."},
-        {upsert && at.given("transport"), "transport",
-         "An upsert always travels in arrays. Remove this, or write `mode: insert`."},
+        {upsert && at.given("transport") &&
+             sink.transport != TableSinkOptions::Transport::values,
+         "transport",
+         "An upsert travels in arrays, or by `values`. Remove this, or write `mode: insert`."},
     });
     for (const std::string& name : sink.conflict_target) {
         expect_column(sink, name, "conflict_target", at);

@@ -28,10 +28,11 @@ const std::vector<OptionSpec> sink_options = {
     {"topics[].sink.only_if_newer", "", into([](To& to) { return &to.table.only_if_newer; }),
      "Upsert: the row changes only where this column grows (a version or a time)."},
     {"topics[].sink.transport", "copy",
-     into([](To& to) { return &to.table.transport; }, {"copy", "unnest"}),
+     into([](To& to) { return &to.table.transport; }, {"copy", "unnest", "values"}),
      "How rows are inserted. `copy`: binary COPY. `unnest`: INSERT ... SELECT from typed arrays, "
-     "which also works for views and tables with rules.",
-     "`unnest` is slower."},
+     "which also works for views and tables with rules. `values`: INSERT ... VALUES, for upserts "
+     "as well; a table that Citus manages is always written in this way.",
+     "`unnest` is slower, and `values` slower still."},
 };
 
 const std::vector<OptionSpec> result_options = {

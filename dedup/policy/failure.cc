@@ -33,6 +33,20 @@ constexpr std::string_view snapshot_too_old = "72000";
 // The routine that PostgreSQL reports for a RAISE of PL/pgSQL, and for nothing else.
 constexpr std::string_view raise_statement = "exec_stmt_raise";
 
+// The routine by which Citus passes on a worker's error: the SQLSTATE is the worker's, and the
+// constraint's name is left out.
+constexpr std::string_view citus_relay = "ReportResultError";
+
+// A check violation that no constraint's name goes with: no partition for the row. Citus leaves the
+// name out of every error, so that there only the text can tell the two apart; one that is not
+// understood stops the topic, and no message goes to the dead letters for it.
+bool lacks_partition(const PostgresError::Diagnosis& diagnosis) {
+    if (diagnosis.sqlstate != "23514" || !diagnosis.constraint.empty()) return false;
+    const bool relayed_check = diagnosis.routine == citus_relay &&
+                               diagnosis.message.find("check constraint") != std::string::npos;
+    return !relayed_check;
+}
+
 constexpr int internal_error_tries = 3;
 // A function that raises 40001 or 55P03 asks for another try. One that does so for ever would hold
 // up its topic or route.
@@ -71,8 +85,7 @@ FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin,
         return FailureAction::reconnect;
     }
     if (origin == Origin::sink) {
-        // A check violation that no constraint's name goes with: no partition for the row.
-        if (code == "23514" && diagnosis.constraint.empty()) return FailureAction::stop;
+        if (lacks_partition(diagnosis)) return FailureAction::stop;
         // Row level security refuses one row; a missing GRANT refuses them all.
         if (code == "42501" && diagnosis.routine == "ExecWithCheckOptions") {
             return FailureAction::reject;

@@ -1,5 +1,6 @@
 #include "dedup/server/server_check.h"
 
+#include "dedup/server/citus.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -38,6 +39,10 @@ void check_server(Connection& connection) {
         throw ServerRefused("the database's encoding is " + std::string(server.text(0, 5)) +
                             "; a database with UTF8 is needed");
     }
+    if (!server.boolean(0, 6)) return;
+    const std::string refusal = distributed_refusal(
+        connection.schema(), citus_tables(connection, 0, connection.schema()));
+    if (!refusal.empty()) throw ServerRefused(refusal);
 }
 
 }  // namespace onceward

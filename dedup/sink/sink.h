@@ -65,6 +65,9 @@ class Sink {
     // before prepare(), and every two seconds while the topic is stopped: if it has changed, the
     // topic is tried again at once. Throws PostgresError.
     virtual std::string target_state(Connection&) { return {}; }
+    // What an operator should know of how the target is written, as the end of a sentence; '' if
+    // there is nothing, or before prepare().
+    virtual std::string note() const { return {}; }
     // Turns the message's fields into Message::encoded, or says why they fit no row. No I/O.
     virtual std::optional<Rejection> encode(Message&, std::pmr::memory_resource&) const {
         return std::nullopt;

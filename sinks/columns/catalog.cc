@@ -165,6 +165,11 @@ std::optional<CatalogTable> read_table(Connection& connection, const std::string
     table.may_delete = relation.boolean(0, 8);
     table.row_array_type = oid(relation, 0, 9);
     table.row_type = oid(relation, 0, 10);
+    if (relation.boolean(0, 11)) {
+        for (CitusTable& managed : citus_tables(connection, table.oid, "")) {
+            table.citus = std::move(managed);
+        }
+    }
     const Parameters table_oid{table.oid};
     read_columns(connection, table_oid, table);
     read_types(connection, table_oid, table);

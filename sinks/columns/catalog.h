@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dedup/postgres/connection.h"
+#include "dedup/server/citus.h"
 
 namespace onceward {
 
@@ -54,7 +55,8 @@ struct CatalogTable {
     std::map<std::uint32_t, CatalogType> types;
     std::vector<std::vector<std::string>> unique_keys;
     std::vector<std::string> unsafe_partitions;
-    std::string fingerprint;  // see schemas/queries/sink/sink_fingerprint.sql
+    std::optional<CitusTable> citus;  // if Citus manages the table
+    std::string fingerprint;          // see schemas/queries/sink/sink_fingerprint.sql
 };
 
 // Schema and name of `name` or `schema.name`: the schema is the part before the first point, or ''.

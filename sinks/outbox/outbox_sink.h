@@ -55,6 +55,7 @@ class AlsoPublishSink final : public Sink {
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
     std::vector<MessageResult> take_results() override { return sink_->take_results(); }
+    std::string note() const override { return sink_->note(); }
     bool begin_parts(Transaction& transaction) override { return sink_->begin_parts(transaction); }
     std::vector<SinkStatement> part(const BatchContext& context,
                                     std::span<const Message* const> messages) override;

@@ -1,6 +1,7 @@
 #include "sinks/table/table_plan.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "dedup/base/nearest_name.h"
@@ -36,7 +37,8 @@ class Judge {
                 ", which is foreign or unlogged and so not part of the transaction");
         }
         const bool copies = options_.mode == TableSinkOptions::Mode::insert &&
-                            options_.transport == TableSinkOptions::Transport::copy;
+                            options_.transport == TableSinkOptions::Transport::copy &&
+                            !table_.citus;
         if (copies && table_.row_security) {
             say("has row level security, which COPY cannot pass; write `transport: unnest`");
         }
@@ -94,6 +96,11 @@ class Judge {
     void rest() {
         for (const CatalogColumn& column : table_.columns) {
             const bool filled = column.has_default || column.identity || column.generated;
+            // Citus would refuse each row, as if the row were bad.
+            if (table_.citus && table_.citus->column == column.name && !filled &&
+                !mapped_.contains(column.name)) {
+                say("is distributed by column `" + column.name + "`, and nothing is mapped to it");
+            }
             if (column.not_null && !filled && !mapped_.contains(column.name)) {
                 say("demands column `" + column.name +
                     "` (NOT NULL without a default), and nothing is mapped to it");
@@ -154,19 +161,41 @@ std::string update_action(const TableSinkOptions& options, const TablePlan& plan
     return action;
 }
 
-// For one row up to the most of one statement. Each number of rows is a statement to be prepared.
-std::vector<std::string> lists_of_values(std::size_t columns) {
-    constexpr std::size_t most_rows = 16;
-    std::vector<std::string> lists;
+// For these numbers of rows, ascending. Each of them is a statement to be prepared.
+std::vector<ValueLists> lists_of_values(std::size_t columns,
+                                        const std::vector<std::size_t>& counts) {
+    std::vector<ValueLists> lists;
     std::string list;
     std::size_t number = 0;
-    while (lists.size() < most_rows) {
-        std::vector<std::string> row;
-        while (row.size() < columns) row.push_back("$" + std::to_string(++number));
-        list.append(list.empty() ? "(" : ", (").append(joined(row)).append(")");
-        lists.push_back(list);
+    std::size_t rows = 0;
+    for (const std::size_t count : counts) {
+        for (; rows < count; ++rows) {
+            std::vector<std::string> row;
+            while (row.size() < columns) row.push_back("$" + std::to_string(++number));
+            list.append(list.empty() ? "(" : ", (").append(joined(row)).append(")");
+        }
+        lists.push_back({count, list});
     }
     return lists;
+}
+
+// Where each batch travels so: any number of rows is a few statements, as a sum of powers of 2.
+std::vector<std::size_t> counts_of_batches(std::size_t columns) {
+    constexpr std::size_t most_rows = 1024;
+    constexpr std::size_t most_parameters = 65535;
+    std::vector<std::size_t> counts;
+    for (std::size_t count = 1; count <= most_rows && count * columns <= most_parameters;
+         count *= 2) {
+        counts.push_back(count);
+    }
+    return counts;
+}
+
+// Where only the parts of a search do: one statement for most of them.
+std::vector<std::size_t> counts_of_parts() {
+    std::vector<std::size_t> counts(16);
+    std::iota(counts.begin(), counts.end(), 1);
+    return counts;
 }
 
 void write_pieces(const TableSinkOptions& options, const CatalogTable& table, TablePlan& plan) {
@@ -199,7 +228,11 @@ void write_pieces(const TableSinkOptions& options, const CatalogTable& table, Ta
                    {"target", joined(target)},
                    {"newest", newest},
                    {"action", update_action(options, plan)}};
-    plan.values = lists_of_values(columns.size());
+    plan.rows_of_values = lists_of_values(
+        columns.size(), plan.values ? counts_of_batches(columns.size()) : counts_of_parts());
+    if (plan.values && plan.upserts) {
+        plan.keys_of_values = lists_of_values(keys.size(), counts_of_batches(keys.size()));
+    }
 }
 
 }  // namespace
@@ -209,7 +242,10 @@ TablePlan make_plan(const TableSinkOptions& options, const CatalogTable& table) 
     judge.table();
     TablePlan plan;
     plan.upserts = options.mode == TableSinkOptions::Mode::upsert;
-    plan.copies = !plan.upserts && options.transport == TableSinkOptions::Transport::copy;
+    plan.values = table.citus || options.transport == TableSinkOptions::Transport::values;
+    plan.tuples = !plan.upserts &&
+                  (plan.values || options.transport == TableSinkOptions::Transport::copy);
+    if (table.citus) plan.note = to_text(*table.citus) + ": rows go by INSERT ... VALUES";
     plan.column_at.assign(table.columns.size(), -1);
     for (std::size_t field = 0; field < options.columns.size(); ++field) {
         const ColumnOptions& wanted = options.columns[field];

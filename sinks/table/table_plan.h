@@ -25,9 +25,16 @@ struct PlannedColumn {
     std::size_t place = 0;  // among the table's live columns
 };
 
+struct ValueLists {
+    std::size_t count = 0;
+    std::string text;
+};
+
 struct TablePlan {
-    bool copies = true;  // rows are COPY's tuples; else values of the table's row type
+    bool tuples = true;  // rows are COPY's tuples; else values of the table's row type
     bool upserts = false;
+    bool values = false;  // rows travel by INSERT ... VALUES
+    std::string note;     // what is special about how the table is written; may be empty
     std::vector<PlannedColumn> columns;     // in the order of the config
     std::vector<std::uint32_t> live_types;  // of every live column, in the table's order
     std::vector<int> column_at;             // for each live column its index in `columns`, or -1
@@ -42,8 +49,10 @@ struct TablePlan {
     // and "a"; `newest` the order in which the first of a row's messages is the one to keep;
     // `action` UPDATE SET ... or NOTHING.
     std::vector<std::pair<std::string_view, std::string>> pieces;
-    // ($1, $2), ($3, $4) in the order of column_list: at its place 1 for two rows.
-    std::vector<std::string> values;
+    // ($1, $2), ($3, $4) for some numbers of rows, ascending from 1: the values of all columns, and
+    // those of the key.
+    std::vector<ValueLists> rows_of_values;
+    std::vector<ValueLists> keys_of_values;
 };
 
 TablePlan make_plan(const TableSinkOptions& options, const CatalogTable& table);

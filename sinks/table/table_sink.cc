@@ -13,6 +13,7 @@
 #include "sinks/columns/convert.h"
 #include "sinks/columns/declared_table.h"
 #include "sinks/table/row_preview.h"
+#include "sinks/table/row_writing.h"
 #include "sinks/table/table_plan.h"
 
 namespace onceward {
@@ -63,7 +64,7 @@ std::optional<Rejection> append_row(const TablePlan& plan, const Message& messag
                              "a sink with `mode: insert` cannot remove a row; use `mode: upsert`, "
                              "or another tombstone policy"};
     }
-    if (plan.copies) {
+    if (plan.tuples) {
         binary::put16(out, static_cast<std::uint16_t>(plan.columns.size()));
         for (const PlannedColumn& column : plan.columns) {
             if (auto rejection = append_column(column, message, out)) return rejection;
@@ -83,65 +84,6 @@ std::optional<Rejection> append_row(const TablePlan& plan, const Message& messag
     return std::nullopt;
 }
 
-struct EncodedRow {
-    std::string_view bytes;  // as append_row() made it, under the plan given with it
-    bool removes = false;
-};
-
-constexpr std::size_t piece_bytes = 64 * 1024;
-
-void copy_rows(Transaction& transaction, const TablePlan& plan, std::span<const EncodedRow> rows) {
-    std::string buffer;
-    buffer.reserve(piece_bytes + 4096);
-    buffer.append(binary::copy_header);
-    transaction.copy_begin(sql::sink_copy, plan.pieces);
-    for (const EncodedRow& row : rows) {
-        buffer.append(row.bytes);
-        if (buffer.size() >= piece_bytes) {
-            transaction.copy_send(buffer);
-            buffer.clear();
-        }
-    }
-    buffer.append(binary::copy_trailer);
-    transaction.copy_send(buffer);
-    transaction.copy_end();
-}
-
-// Appends the fields of a COPY tuple as a statement's values.
-void append_values(const TablePlan& plan, std::string_view tuple, Parameters& values) {
-    tuple.remove_prefix(2);  // their number
-    for (const PlannedColumn& column : plan.columns) {
-        const std::uint32_t length = binary::get32(tuple);
-        tuple.remove_prefix(4);
-        if (length == binary::null_length) {
-            values.binary(column.type.oid, std::nullopt);
-            continue;
-        }
-        values.binary(column.type.oid, tuple.substr(0, length));
-        tuple.remove_prefix(length);
-    }
-}
-
-std::vector<SinkStatement> values_statements(const TablePlan& plan,
-                                             std::span<const EncodedRow> rows) {
-    std::vector<SinkStatement> statements;
-    while (!rows.empty()) {
-        const std::size_t count = std::min(rows.size(), plan.values.size());
-        SinkStatement& one =
-            statements.emplace_back(SinkStatement{sql::sink_insert_row,
-                                                  {},
-                                                  {{"fingerprint", plan.fingerprint},
-                                                   {"table", plan.table},
-                                                   {"columns", plan.column_list},
-                                                   {"values", plan.values[count - 1]}}});
-        for (const EncodedRow& row : rows.first(count)) {
-            append_values(plan, row.bytes, one.parameters);
-        }
-        rows = rows.subspan(count);
-    }
-    return statements;
-}
-
 // Locks the table and compares it with what the plan was made from; `meanwhile` is called while the
 // server does so.
 void guard_table(Transaction& transaction, const TablePlan& plan,
@@ -155,42 +97,6 @@ void guard_table(Transaction& transaction, const TablePlan& plan,
     if (now.rows() == 0 || now.text(0, 0) != plan.fingerprint) {
         throw SinkMismatch("table " + plan.table +
                            " was changed since it was read; it is read again");
-    }
-}
-
-// What write_rows() does as statements alone: rows that COPY would take are inserted by VALUES.
-std::vector<SinkStatement> row_statements(const TablePlan& plan, std::span<const EncodedRow> rows) {
-    if (plan.copies) return values_statements(plan, rows);
-    const Connection::Names& names = plan.pieces;
-    std::vector<SinkStatement> statements;
-    std::vector<std::optional<std::string_view>> values;
-    values.reserve(rows.size());
-    for (const EncodedRow& row : rows) values.emplace_back(row.bytes);
-    Parameters parameters;
-    parameters.binary_array(plan.row_array_type, plan.row_type, values);
-    if (!plan.upserts) {
-        statements.push_back({sql::sink_insert, std::move(parameters), names});
-        return statements;
-    }
-    if (std::ranges::none_of(rows, &EncodedRow::removes)) {
-        statements.push_back({sql::sink_upsert, std::move(parameters), names});
-        return statements;
-    }
-    std::vector<std::int32_t> removes;
-    removes.reserve(rows.size());
-    for (const EncodedRow& row : rows) removes.push_back(row.removes ? 1 : 0);
-    statements.push_back({sql::sink_lock_rows, parameters, names});
-    parameters.small_integers(removes);
-    statements.push_back({sql::sink_remove, parameters, names});
-    statements.push_back({sql::sink_upsert_after_removal, std::move(parameters), names});
-    return statements;
-}
-
-// REQUIRES: guard_table() in the same transaction, just before.
-void write_rows(Transaction& transaction, const TablePlan& plan, std::span<const EncodedRow> rows) {
-    if (plan.copies) return copy_rows(transaction, plan, rows);
-    for (const SinkStatement& statement : row_statements(plan, rows)) {
-        transaction.prepared(statement.sql, statement.parameters, statement.names);
     }
 }
 
@@ -274,11 +180,20 @@ void TableSink::prepare_offline(const ColumnTypes& columns) {
 void TableSink::prepare(const CatalogTable& table) {
     TablePlan plan = make_plan(options_, table);
     const Numbered* const before = current();
-    // The same table as before: what the reader has encoded meanwhile stays good.
-    if (before != nullptr && before->plan.fingerprint == plan.fingerprint) return;
+    // The same table as before, written in the same way: what the reader has encoded meanwhile
+    // stays good.
+    if (before != nullptr && before->plan.fingerprint == plan.fingerprint &&
+        before->plan.values == plan.values) {
+        return;
+    }
     const std::uint32_t number = before == nullptr ? 1 : before->number + 1;
     plans_.push_back(std::make_unique<const Numbered>(Numbered{number, std::move(plan)}));
     current_.store(plans_.back().get(), std::memory_order_release);
+}
+
+std::string TableSink::note() const {
+    const Numbered* const plan = current();
+    return plan == nullptr ? "" : plan->plan.note;
 }
 
 std::string TableSink::target_state(Connection& connection) {
@@ -316,7 +231,9 @@ void TableSink::write(Transaction& transaction, const BatchContext&,
 }
 
 bool TableSink::begin_parts(Transaction& transaction) {
-    guard_table(transaction, current()->plan, {});
+    const Numbered* const plan = current();
+    if (!has_row_statements(plan->plan)) return false;
+    guard_table(transaction, plan->plan, {});
     return true;
 }
 

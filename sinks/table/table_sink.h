@@ -1,9 +1,9 @@
 #pragma once
-// Messages as rows of a table of the user's: insert by binary COPY or from one typed array, upsert,
-// remove. One object for each worker and topic. encode() may run on the reader's thread at the same
-// time as prepare() and write() on the writer's: they share only the plan, which never changes once
-// it is made, and a row remembers which plan made it. write() throws PostgresError, and
-// SinkMismatch if the table is not what prepare() saw.
+// Messages as rows of a table of the user's: insert by binary COPY, from one typed array or by
+// VALUES, upsert, remove. One object for each worker and topic. encode() may run on the reader's
+// thread at the same time as prepare() and write() on the writer's: they share only the plan, which
+// never changes once it is made, and a row remembers which plan made it. write() throws
+// PostgresError, and SinkMismatch if the table is not what prepare() saw.
 
 #include <atomic>
 #include <memory>
@@ -24,6 +24,7 @@ class TableSink final : public Sink {
     std::vector<FieldSource> fields() const override { return sources_of(options_.columns); }
     void prepare(Connection& connection) override;
     std::string target_state(Connection& connection) override;
+    std::string note() const override;
     std::optional<Rejection> encode(Message& message,
                                     std::pmr::memory_resource& arena) const override;
     void prepare_offline(const ColumnTypes& columns) override;

@@ -1,8 +1,11 @@
-// The table sink in each of its three ways to write.
+// The table sink in each of its ways to write. Where ONCEWARD_TEST_CITUS says how a table is
+// distributed, the table of each test is so, on the server of ONCEWARD_TEST_POSTGRES, and all ways
+// are by VALUES.
 
 #include "sinks/table/table_sink.h"
 
 #include "tests/conformance/sink_suite.h"
+#include "tests/support/citus.h"
 #include "tests/support/postgres.h"
 
 namespace onceward::support {
@@ -17,6 +20,10 @@ class TableHarness final : public SinkHarness {
             "amount integer CONSTRAINT amount_positive CHECK (amount > 0)");
         options_.columns = {{"number", {FieldSource::Kind::field, "/number"}},
                             {"amount", {FieldSource::Kind::field, "/amount"}}};
+        const bool citus = distributed_on_citus(schema_, options_.table, "number");
+        if (!citus && options_.transport == TableSinkOptions::Transport::values) {
+            refuse_all_but_values(schema_, options_.table);
+        }
     }
     std::unique_ptr<Sink> make_sink() override { return std::make_unique<TableSink>(options_); }
     ConnectionOptions connection() override { return schema_.worker(); }
@@ -55,7 +62,10 @@ using Transport = TableSinkOptions::Transport;
 INSTANTIATE_TEST_SUITE_P(Table, SinkConformance,
                          testing::Values(with("copy", Mode::insert, Transport::copy),
                                          with("unnest", Mode::insert, Transport::unnest),
-                                         with("upsert", Mode::upsert, Transport::copy)),
+                                         with("upsert", Mode::upsert, Transport::copy),
+                                         with("values", Mode::insert, Transport::values),
+                                         with("upsert_by_values", Mode::upsert,
+                                              Transport::values)),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "tests/faults/campaign/core/campaign_sink.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "tests/faults/campaign/core/workload.h"
+#include "tests/support/citus.h"
 
 namespace onceward::campaign::core {
 
@@ -21,6 +24,7 @@ void CampaignSink::write(Transaction& transaction, const BatchContext&,
             return;  // what no sink should do
         }
     }
+    if (support::on_citus()) return write_by_values(transaction, messages);
     std::vector<std::int64_t> ids, offsets;
     std::vector<std::int32_t> partitions;
     std::vector<std::optional<std::string_view>> keys, payloads;
@@ -44,6 +48,35 @@ void CampaignSink::write(Transaction& transaction, const BatchContext&,
             .small_integers(partitions)
             .integers(offsets)
             .texts(payloads));
+}
+
+// As the table sink writes into a table that Citus distributes.
+void CampaignSink::write_by_values(Transaction& transaction,
+                                   std::span<const Message* const> messages) {
+    Parameters values;
+    std::string rows;
+    for (const Message* message : messages) {
+        const Record& record = message->record;
+        const auto next = [&] { return "$" + std::to_string(values.size() + 1); };
+        rows += rows.empty() ? "(" : ", (";
+        rows += next();
+        values.integer(
+            static_cast<std::int64_t>(message_id(record.partition.raw(), record.offset.raw())));
+        rows += ", " + next();
+        values.bytes(message->key_text);
+        rows += ", " + next() + "::integer";
+        values.integer(record.partition.raw());
+        rows += ", " + next();
+        values.integer(record.offset.raw());
+        rows += ", nullif(" + next() + ", '')::integer)";
+        values.optional_text(record.payload ? std::optional<std::string>(*record.payload)
+                                            : std::nullopt);
+    }
+    if (messages.empty()) return;
+    transaction.query(
+        "INSERT INTO {schema}.effects (message_id, key, kafka_partition, kafka_offset, amount) "
+        "VALUES {rows}",
+        values, {{"rows", rows}});
 }
 
 }  // namespace onceward::campaign::core

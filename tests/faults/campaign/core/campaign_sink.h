@@ -23,6 +23,8 @@ class CampaignSink final : public Sink {
     void swallow_once(std::function<void()> happened) { swallowed_ = std::move(happened); }
 
   private:
+    static void write_by_values(Transaction& transaction,
+                                std::span<const Message* const> messages);
     std::string schema_;
     std::string sqlstate_;
     std::function<void()> failed_;

@@ -6,6 +6,9 @@
 #include <ostream>
 #include <thread>
 
+#include "tests/faults/campaign/core/plan.h"
+#include "tests/support/citus.h"
+
 namespace onceward::campaign::core {
 namespace {
 
@@ -42,16 +45,23 @@ class Campaign {
             seed_options.keep = options_.keep;
             seed_options.keep_all = options_.keep_all;
             while (!over()) {
-                const std::int64_t number = next_++;
-                if (number >= options_.seeds) return;
-                const std::uint64_t seed = options_.first_seed + static_cast<std::uint64_t>(number);
-                finished(run_core_seed(seed, servers, seed_options));
+                if (begun_++ >= options_.seeds) return;
+                finished(run_core_seed(next_seed(), servers, seed_options));
             }
         } catch (...) {
             const std::lock_guard lock(mutex_);
             failure_ = std::current_exception();
             stopped_ = true;
         }
+    }
+
+    // On a Citus only seeds that use the given server: the others kill servers of their own.
+    std::uint64_t next_seed() {
+        std::uint64_t seed = options_.first_seed + next_++;
+        while (support::on_citus() && draw_plan(seed).server != ServerKind::shared) {
+            seed = options_.first_seed + next_++;
+        }
+        return seed;
     }
 
     void finished(const SeedResult& seed) {
@@ -85,7 +95,8 @@ class Campaign {
     support::PostgresAddress shared_;
     std::ostream& out_;
     Clock::time_point begin_ = Clock::now();
-    std::atomic<std::int64_t> next_{0};
+    std::atomic<std::int64_t> begun_{0};
+    std::atomic<std::uint64_t> next_{0};
     std::atomic<bool> stopped_{false};
     std::mutex mutex_;
     CoreCampaignResult result_;
@@ -112,6 +123,7 @@ void CoreCampaignResult::add(const SeedResult& seed) {
 }
 
 CoreCampaignResult run_core_campaign(const CoreCampaignOptions& options, std::ostream& out) {
+    if (support::on_citus()) return Campaign(options, support::postgres(), out).run();
     const PrivatePostgres shared(core_server_options(false));
     support::create_worker_role(shared.dsn());
     return Campaign(options, address_of(shared), out).run();

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "dedup/server/migration.h"
+#include "tests/support/citus.h"
 #include "tests/support/unique.h"
 
 namespace onceward::campaign::core {
@@ -19,6 +20,9 @@ CREATE TABLE effects (
     amount integer NOT NULL CONSTRAINT amount_natural CHECK (amount >= 0),
     landed bigint GENERATED ALWAYS AS IDENTITY
 );
+)sql";
+
+constexpr const char* refusals = R"sql(
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'this amount is refused';
@@ -28,6 +32,16 @@ CREATE TRIGGER refused BEFORE INSERT ON effects FOR EACH ROW WHEN (NEW.amount = 
     EXECUTE FUNCTION refuse();
 CREATE CONSTRAINT TRIGGER refused_late AFTER INSERT ON effects DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (NEW.amount = 777) EXECUTE FUNCTION refuse();
+)sql";
+
+// A distributed table has no triggers and no xmin that tells the coordinator's transaction.
+constexpr const char* distribution = R"sql(
+ALTER TABLE effects ADD CHECK (amount NOT IN (666, 777)),
+    ADD transaction bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint;
+SELECT create_distributed_table('effects', 'message_id');
+)sql";
+
+constexpr const char* raising = R"sql(
 CREATE FUNCTION raise_state(state text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'injected' USING ERRCODE = state;
@@ -43,6 +57,8 @@ SeedSchema::SeedSchema(support::PostgresAddress server, std::uint64_t seed)
     std::string script = migration_script(name_, 0, std::string(support::worker_role));
     script.erase(0, script.find('\n') + 1);  // the line for psql
     script += "SET search_path = " + name_ + ";" + user_tables;
+    script += support::on_citus() ? distribution : refusals;
+    script += raising;
     script += "GRANT SELECT, INSERT ON effects TO " + std::string(support::worker_role) + ";";
     support::Database database(server_.dsn);
     database.execute("SET client_min_messages = error");

@@ -2,6 +2,7 @@
 
 #include "tests/faults/checker/checks.h"
 #include "tests/faults/checker/load_postgres.h"
+#include "tests/support/citus.h"
 
 namespace onceward::campaign::core {
 namespace {
@@ -32,6 +33,7 @@ checker::Evidence evidence_of(const Scene& scene, const SeedSchema& schema) {
     sink.topic = topic_name;
     sink.table = schema.effects();
     sink.key = "key";
+    if (support::on_citus()) sink.transaction = "transaction";
     source.sinks.push_back(std::move(sink));
     checker::load_database(source, evidence);
 

@@ -13,8 +13,10 @@ using testing::Pair;
 // The places of the messages, and the SQLSTATE that each was refused with.
 using Refused = std::vector<std::pair<std::size_t, std::string>>;
 
-class TableRefusals : public TableSinkTest {
+class TableRefusals : public TableSinkTest,
+                      public testing::WithParamInterface<TableSinkOptions::Transport> {
   protected:
+    TableRefusals() { options_.transport = GetParam(); }
     // The rows of the search itself are rolled back.
     Refused search(TestMessages& messages) {
         if (!sink_) prepare();
@@ -40,7 +42,7 @@ class TableRefusals : public TableSinkTest {
     RefusalSearch search_;
 };
 
-TEST_F(TableRefusals, AreFoundAgainWithWhatTheLastSearchLearned) {
+TEST_P(TableRefusals, AreFoundAgainWithWhatTheLastSearchLearned) {
     create("id integer, amount integer CHECK (amount > 0)", {"id", "amount"});
     EXPECT_FALSE(search_.expects_one_of(500));
     for (int round = 0; round < 3; ++round) {
@@ -58,7 +60,7 @@ TEST_F(TableRefusals, AreFoundAgainWithWhatTheLastSearchLearned) {
     EXPECT_FALSE(search_.expects_one_of(500));
 }
 
-TEST_F(TableRefusals, OfAUniqueValueAreTheLaterOnesAlsoBesideABadRow) {
+TEST_P(TableRefusals, OfAUniqueValueAreTheLaterOnesAlsoBesideABadRow) {
     create("id integer UNIQUE, amount integer CHECK (amount > 0)", {"id", "amount"});
     for (int round = 0; round < 2; ++round) {
         TestMessages messages;
@@ -71,7 +73,7 @@ TEST_F(TableRefusals, OfAUniqueValueAreTheLaterOnesAlsoBesideABadRow) {
 }
 
 // A chain of values that stand in each other's way needs more rounds than parts have sizes.
-TEST_F(TableRefusals, ThatDependOnEachOtherAreThoseOfOneMessageAfterAnother) {
+TEST_P(TableRefusals, ThatDependOnEachOtherAreThoseOfOneMessageAfterAnother) {
     create("span integer, amount integer CHECK (amount > 0)", {"span", "amount"});
     database().execute(
         "ALTER TABLE target ADD EXCLUDE USING gist (int4range(span, span + 2) WITH &&)");
@@ -87,7 +89,7 @@ TEST_F(TableRefusals, ThatDependOnEachOtherAreThoseOfOneMessageAfterAnother) {
 
 // The default of the column that is not mapped takes no null, which is what a row of the table's
 // own type has there.
-TEST_F(TableRefusals, AreThoseThatCopyWouldRefuse) {
+TEST_P(TableRefusals, AreThoseThatCopyWouldRefuse) {
     database().execute("CREATE DOMAIN filled AS integer NOT NULL");
     create("id integer, amount integer CHECK (amount > 0), other filled DEFAULT 5",
            {"id", "amount"});
@@ -96,7 +98,7 @@ TEST_F(TableRefusals, AreThoseThatCopyWouldRefuse) {
     EXPECT_THAT(search(messages), ElementsAre(Pair(50, "23514")));
 }
 
-TEST_F(TableRefusals, AreFoundAmongWhatIsCheckedAtTheEnd) {
+TEST_P(TableRefusals, AreFoundAmongWhatIsCheckedAtTheEnd) {
     const std::string parents = schema_.user_table("parents", "id integer PRIMARY KEY");
     database().execute("INSERT INTO parents SELECT generate_series(0, 199)");
     create("id integer REFERENCES " + parents +
@@ -109,7 +111,7 @@ TEST_F(TableRefusals, AreFoundAmongWhatIsCheckedAtTheEnd) {
     EXPECT_THAT(search(messages), (ElementsAre(Pair(10, "23514"), Pair(100, "23503"))));
 }
 
-TEST_F(TableRefusals, DoNotCountWhereTheTableItselfWasChanged) {
+TEST_P(TableRefusals, DoNotCountWhereTheTableItselfWasChanged) {
     create("id integer, amount integer CHECK (amount > 0)", {"id", "amount"});
     prepare();
     database().execute("ALTER TABLE target ALTER amount TYPE bigint");
@@ -119,7 +121,7 @@ TEST_F(TableRefusals, DoNotCountWhereTheTableItselfWasChanged) {
 }
 
 // As a bigint the bytes of a double would be above the limit.
-TEST_F(TableRefusals, AreThoseOfTheNewTypeOnceTheTableWasReadAgain) {
+TEST_P(TableRefusals, AreThoseOfTheNewTypeOnceTheTableWasReadAgain) {
     create("id integer, amount bigint CHECK (amount < 100)", {"id", "amount"});
     const auto one_bad = [](TestMessages& messages) {
         for (int id = 0; id < 40; ++id) messages.add({integer(id), integer(id == 9 ? 1000 : 1)});
@@ -134,7 +136,7 @@ TEST_F(TableRefusals, AreThoseOfTheNewTypeOnceTheTableWasReadAgain) {
     EXPECT_THAT(search(after), ElementsAre(Pair(9, "23514")));
 }
 
-TEST_F(TableRefusals, OfAFaultThatAllMeetAreFewTries) {
+TEST_P(TableRefusals, OfAFaultThatAllMeetAreFewTries) {
     create("id integer, amount integer", {"id", "amount"});
     database().execute(
         "CREATE SEQUENCE tries; GRANT USAGE ON SEQUENCE tries TO PUBLIC; CREATE FUNCTION judge() "
@@ -147,6 +149,14 @@ TEST_F(TableRefusals, OfAFaultThatAllMeetAreFewTries) {
     EXPECT_THROW(search(messages), PostgresError);
     EXPECT_LT(database().number("SELECT last_value FROM tries"), 40);
 }
+
+INSTANTIATE_TEST_SUITE_P(Transports, TableRefusals,
+                         testing::Values(TableSinkOptions::Transport::copy,
+                                         TableSinkOptions::Transport::values),
+                         [](const auto& info) {
+                             return info.param == TableSinkOptions::Transport::copy ? "copy"
+                                                                                    : "values";
+                         });
 
 }  // namespace
 }  // namespace onceward::support

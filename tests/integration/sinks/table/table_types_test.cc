@@ -141,6 +141,10 @@ class Types : public TableSinkTest {
 TEST_F(Types, CopyWritesEveryTypeAsPostgresqlPrintsIt) { check(Mode::insert, Transport::copy); }
 TEST_F(Types, UnnestWritesEveryTypeAsPostgresqlPrintsIt) { check(Mode::insert, Transport::unnest); }
 TEST_F(Types, UpsertWritesEveryTypeAsPostgresqlPrintsIt) { check(Mode::upsert, Transport::copy); }
+TEST_F(Types, ValuesWriteEveryTypeAsPostgresqlPrintsIt) { check(Mode::insert, Transport::values); }
+TEST_F(Types, UpsertByValuesWritesEveryTypeAsPostgresqlPrintsIt) {
+    check(Mode::upsert, Transport::values);
+}
 
 TEST_F(Types, WholeSourcesAreTakenAsTheyAre) {
     create("a bytea, b jsonb", {"a", "b"});
@@ -152,16 +156,26 @@ TEST_F(Types, WholeSourcesAreTakenAsTheyAre) {
     EXPECT_THAT(rows("SELECT * FROM target"), testing::ElementsAre("\\x4141482f|{\"k\": 1}"));
 }
 
-TEST_F(Types, ALargeBatchArrivesWholeAndInOrder) {
+class LargeBatches : public TableSinkTest,
+                     public testing::WithParamInterface<TableSinkOptions::Transport> {};
+
+// 2001 rows are several statements by VALUES, and one by the others.
+TEST_P(LargeBatches, ArriveWholeAndInOrder) {
+    options_.transport = GetParam();
     create("position bigint GENERATED ALWAYS AS IDENTITY, n integer, t text", {"n", "t"});
     TestMessages messages;
     const std::string filler(1000, 'x');
-    for (int n = 0; n < 2000; ++n) messages.add({integer(n), text(filler + std::to_string(n))});
+    for (int n = 0; n < 2001; ++n) messages.add({integer(n), text(filler + std::to_string(n))});
     write(messages);
     EXPECT_EQ(database().number("SELECT count(*) FROM target WHERE position = n + 1 AND t = "
                                 "repeat('x', 1000) || n"),
-              2000);
+              2001);
 }
+
+INSTANTIATE_TEST_SUITE_P(Transports, LargeBatches,
+                         testing::Values(TableSinkOptions::Transport::copy,
+                                         TableSinkOptions::Transport::unnest,
+                                         TableSinkOptions::Transport::values));
 
 }  // namespace
 }  // namespace onceward::support

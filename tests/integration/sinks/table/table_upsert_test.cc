@@ -10,9 +10,11 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class Upsert : public TableSinkTest {
+class Upsert : public TableSinkTest,
+               public testing::WithParamInterface<TableSinkOptions::Transport> {
   protected:
     void SetUp() override {
+        options_.transport = GetParam();
         create("id integer PRIMARY KEY, value text, version numeric, unmapped text DEFAULT 'new'",
                {"id", "value", "version"});
         upsert_by({"id"});
@@ -22,7 +24,7 @@ class Upsert : public TableSinkTest {
     }
 };
 
-TEST_F(Upsert, TheLaterOfABatchWins) {
+TEST_P(Upsert, TheLaterOfABatchWins) {
     TestMessages messages;
     messages.add({integer(1), text("first"), null_value()});
     messages.add({integer(2), text("other"), null_value()});
@@ -31,7 +33,7 @@ TEST_F(Upsert, TheLaterOfABatchWins) {
     EXPECT_THAT(target(), ElementsAre("1|last|#|new", "2|other|#|new"));
 }
 
-TEST_F(Upsert, AHotKeyNeverMeetsItself) {
+TEST_P(Upsert, AHotKeyNeverMeetsItself) {
     TestMessages messages;
     for (int n = 0; n < 5000; ++n)
         messages.add({integer(n % 3), text(std::to_string(n)), null_value()});
@@ -39,7 +41,7 @@ TEST_F(Upsert, AHotKeyNeverMeetsItself) {
     EXPECT_THAT(target(), ElementsAre("0|4998|#|new", "1|4999|#|new", "2|4997|#|new"));
 }
 
-TEST_F(Upsert, OnlyMappedColumnsOfAnOldRowChange) {
+TEST_P(Upsert, OnlyMappedColumnsOfAnOldRowChange) {
     database().execute("INSERT INTO target VALUES (1, 'old', 1, 'kept')");
     TestMessages messages;
     messages.add({integer(1), text("new"), null_value()});
@@ -47,7 +49,7 @@ TEST_F(Upsert, OnlyMappedColumnsOfAnOldRowChange) {
     EXPECT_THAT(target(), ElementsAre("1|new|#|kept"));
 }
 
-TEST_F(Upsert, OnlyIfNewerKeepsTheHighestVersion) {
+TEST_P(Upsert, OnlyIfNewerKeepsTheHighestVersion) {
     options_.only_if_newer = "version";
     database().execute(
         "INSERT INTO target VALUES (1, 'stored', 5), (2, 'stored', 5), (3, 'stored', NULL),"
@@ -68,7 +70,7 @@ TEST_F(Upsert, OnlyIfNewerKeepsTheHighestVersion) {
         ElementsAre("1|stored", "2|nine", "3|any", "4|stored", "5|first of equals", "6|some"));
 }
 
-TEST_F(Upsert, TheOrderOfRemovalsAndUpsertsOfARowDecides) {
+TEST_P(Upsert, TheOrderOfRemovalsAndUpsertsOfARowDecides) {
     database().execute(
         "INSERT INTO target SELECT n, 'old', 1, 'kept' FROM generate_series(1, 4) n");
     TestMessages messages;
@@ -83,7 +85,7 @@ TEST_F(Upsert, TheOrderOfRemovalsAndUpsertsOfARowDecides) {
     EXPECT_THAT(target(), ElementsAre("3|again|#|new", "4|old|1|kept", "8|fresh|#|new"));
 }
 
-TEST_F(Upsert, ARemovalForgetsTheVersion) {
+TEST_P(Upsert, ARemovalForgetsTheVersion) {
     options_.only_if_newer = "version";
     TestMessages messages;
     messages.add({integer(1), text("nine"), number("9")});
@@ -95,7 +97,7 @@ TEST_F(Upsert, ARemovalForgetsTheVersion) {
 }
 
 // The same random messages, all in one batch and each in a batch of its own, end in the same rows.
-TEST_F(Upsert, ABatchIsTheSameAsItsMessagesOneByOne) {
+TEST_P(Upsert, ABatchIsTheSameAsItsMessagesOneByOne) {
     schema_.user_table("one_by_one", "LIKE target INCLUDING ALL");
     for (const bool newer : {false, true}) {
         options_.only_if_newer = newer ? "version" : "";
@@ -134,7 +136,11 @@ TEST_F(Upsert, ABatchIsTheSameAsItsMessagesOneByOne) {
     }
 }
 
-TEST_F(TableSinkTest, KeysThatTheColumnTakesForEqualAreOneRow) {
+class KeysOfUpserts : public TableSinkTest,
+                      public testing::WithParamInterface<TableSinkOptions::Transport> {};
+
+TEST_P(KeysOfUpserts, KeysThatTheColumnTakesForEqualAreOneRow) {
+    options_.transport = GetParam();
     create("a numeric(10,2), b char(4), v integer, UNIQUE (a, b)", {"a", "b", "v"});
     upsert_by({"b", "a"});
     options_.columns[0].conversion.lossy = Lossy::round;
@@ -146,7 +152,8 @@ TEST_F(TableSinkTest, KeysThatTheColumnTakesForEqualAreOneRow) {
     EXPECT_THAT(rows("SELECT * FROM target"), ElementsAre("1.00|x   |3"));
 }
 
-TEST_F(TableSinkTest, ACollationWithoutCaseIsRespected) {
+TEST_P(KeysOfUpserts, ACollationWithoutCaseIsRespected) {
+    options_.transport = GetParam();
     database().execute(
         "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', "
         "deterministic = false)");
@@ -159,7 +166,8 @@ TEST_F(TableSinkTest, ACollationWithoutCaseIsRespected) {
     EXPECT_THAT(rows("SELECT v FROM target"), ElementsAre("2"));
 }
 
-TEST_F(TableSinkTest, AnUpsertOfKeysAloneInsertsOnce) {
+TEST_P(KeysOfUpserts, AnUpsertOfKeysAloneInsertsOnce) {
+    options_.transport = GetParam();
     create("id integer PRIMARY KEY", {"id"});
     upsert_by({"id"});
     TestMessages messages;
@@ -170,7 +178,7 @@ TEST_F(TableSinkTest, AnUpsertOfKeysAloneInsertsOnce) {
     EXPECT_EQ(database().number("SELECT count(*) FROM target"), 1);
 }
 
-TEST_F(Upsert, AKeyWithoutAValueIsRejected) {
+TEST_P(Upsert, AKeyWithoutAValueIsRejected) {
     prepare();
     TestMessages messages;
     messages.add({null_value(), text("x"), null_value()});
@@ -188,9 +196,17 @@ TEST_F(TableSinkTest, InsertModeCannotRemove) {
     EXPECT_EQ(messages[0].rejection->kind, Rejection::Kind::unmappable);
 }
 
+const auto transports = testing::Values(TableSinkOptions::Transport::copy,
+                                        TableSinkOptions::Transport::values);
+const auto name_of_transport = [](const auto& info) {
+    return info.param == TableSinkOptions::Transport::copy ? "array" : "values";
+};
+INSTANTIATE_TEST_SUITE_P(Transports, Upsert, transports, name_of_transport);
+INSTANTIATE_TEST_SUITE_P(Transports, KeysOfUpserts, transports, name_of_transport);
+
 // Two workers with the same rows in opposite orders: the rows are written in one order, so neither
 // waits in a circle.
-TEST_F(Upsert, WorkersThatWriteTheSameRowsDoNotDeadlock) {
+TEST_P(Upsert, WorkersThatWriteTheSameRowsDoNotDeadlock) {
     constexpr int rounds = 40;
     constexpr int ids = 300;
     std::vector<std::string> errors(2);

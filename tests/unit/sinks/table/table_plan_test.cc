@@ -88,5 +88,47 @@ TEST_F(Plan, ADomainThatNeverEndsIsUnsupported) {
     EXPECT_THAT(problems(), HasSubstr("cannot write"));
 }
 
+// Any number of rows is a sum of these, and no statement has more than 65,535 parameters, the most
+// that the protocol can count.
+TEST_F(Plan, ValuesTravelInPowersOfTwoRowsAndWithinTheProtocolsLimit) {
+    options_.transport = TableSinkOptions::Transport::values;
+    const auto counts = [&] {
+        std::vector<std::size_t> all;
+        const TablePlan plan = make_plan(options_, table_);
+        for (const ValueLists& list : plan.rows_of_values) all.push_back(list.count);
+        return all;
+    };
+    EXPECT_THAT(counts(), testing::ElementsAre(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024));
+    EXPECT_EQ(make_plan(options_, table_).rows_of_values[1].text, "($1, $2), ($3, $4)");
+    for (int more = 0; more < 198; ++more) {
+        const std::string name = "more" + std::to_string(more);
+        column(name, 25);
+        options_.columns.push_back({name, {FieldSource::Kind::field, "/" + name}});
+    }
+    EXPECT_THAT(counts(), testing::ElementsAre(1, 2, 4, 8, 16, 32, 64, 128, 256));
+}
+
+TEST_F(Plan, ATableThatCitusManagesIsWrittenByValuesInEachTransport) {
+    table_.citus = CitusTable{.kind = CitusTable::Kind::spread, .name = "orders", .column = "id"};
+    for (const auto transport :
+         {TableSinkOptions::Transport::copy, TableSinkOptions::Transport::unnest}) {
+        options_.transport = transport;
+        const TablePlan plan = make_plan(options_, table_);
+        EXPECT_TRUE(plan.values && plan.tuples);
+        EXPECT_THAT(plan.note, HasSubstr("distributes by `id`"));
+    }
+    options_.transport = TableSinkOptions::Transport::copy;
+    table_.row_security = table_.has_rules = true;  // which COPY could not pass
+    EXPECT_EQ(problems(), "");
+}
+
+TEST_F(Plan, ADistributionColumnWithADefaultNeedsNoSource) {
+    table_.citus = CitusTable{.kind = CitusTable::Kind::spread, .name = "orders", .column = "id"};
+    options_.columns.erase(options_.columns.begin());
+    EXPECT_THAT(problems(), HasSubstr("is distributed by column `id`"));
+    table_.columns[0].has_default = true;
+    EXPECT_EQ(problems(), "");
+}
+
 }  // namespace
 }  // namespace onceward
