@@ -38,13 +38,10 @@ constexpr std::string_view raise_statement = "exec_stmt_raise";
 constexpr std::string_view citus_relay = "ReportResultError";
 
 // A check violation that no constraint's name goes with: no partition for the row. Citus leaves the
-// name out of every error, so that there only the text can tell the two apart; one that is not
-// understood stops the topic, and no message goes to the dead letters for it.
+// name out of every error, so that of what it passes on nobody can tell; that is taken for a CHECK.
 bool lacks_partition(const PostgresError::Diagnosis& diagnosis) {
-    if (diagnosis.sqlstate != "23514" || !diagnosis.constraint.empty()) return false;
-    const bool relayed_check = diagnosis.routine == citus_relay &&
-                               diagnosis.message.find("check constraint") != std::string::npos;
-    return !relayed_check;
+    return diagnosis.sqlstate == "23514" && diagnosis.constraint.empty() &&
+           diagnosis.routine != citus_relay;
 }
 
 constexpr int internal_error_tries = 3;
