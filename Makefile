@@ -129,7 +129,7 @@ campaign-mutants: ## Do campaign and tests notice when a guard is off? All must 
 		integration_postgres integration_kafka integration_sinks unit_consumer unit_dedup
 	@scripts/campaign-mutants
 
-model: ## The protocol as TLA+ models, checked by TLC, and each mutant's counterexample (Java, Maven)
+model: ## The protocol as TLA+, checked by TLC, and each mutant's counterexample (Java, Maven)
 	@scripts/setup model
 	@model/run $(ARGUMENTS)
 

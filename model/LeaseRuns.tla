@@ -3,5 +3,6 @@
 EXTENDS Lease
 Symmetry == Permutations(Workers)
 WithDuplicate == <<1, 2, 1>>
+TwoKeys == <<1, 2>>
 ThreeKeys == <<1, 2, 3>>
 =============================================================================

@@ -107,7 +107,7 @@ Load(w) ==
 
 \* judge() in dedup/claims/log/log_window.cc: memory and log do not fit together any more.
 Gone(x) ==
-    \/ "floor_not_compared" \notin Broken /\ x.last < db.floor
+    \/ x.last < db.floor
     \/ "evictions_not_compared" \notin Broken /\ x.evictions # db.evictions
 
 \* What a reading finds of a log: of the window's generation and later ones, above `last`.

@@ -74,10 +74,10 @@ RUNS = {
     "retention: a fail-over": retention(LastTick=3, MaxMessages=2, MaxFailOvers=1),
     "retention: keys with a time": retention(MintedAt="TRUE"),
     "retention: a replay": retention(LastTick=3, MaxReplays=1, MaxMessages=2),
-    "lease: a topic": lease(),
-    "lease: a topic, 3 keys": lease(Log="<- ThreeKeys", MaxLosses=1),
-    "lease: a route that honours the key": lease(Way='"route"', Log="<- ThreeKeys"),
-    "lease: a route that does not": lease(Way='"route"', Honours="FALSE", Log="<- ThreeKeys"),
+    "lease: a topic, a duplicate": lease(),
+    "lease: a topic, 3 keys": lease(Log="<- ThreeKeys", MaxLosses=1, Workers="{w1, w2}"),
+    "lease: a route that honours the key": lease(Way='"route"', Log="<- TwoKeys"),
+    "lease: a route that does not": lease(Way='"route"', Honours="FALSE", Log="<- TwoKeys"),
     "relay": relay(),
 }
 
@@ -104,9 +104,10 @@ MUTANTS = {
     "replay_without_its_claims": (retention(MaxReplays=1), "I8_NothingTwice"),
     "late_key_is_claimed": (retention(MintedAt="TRUE"), "I8_NothingTwice"),
     # No build of the product has these; the danger lines of its code and statements do.
-    "floor_not_compared": (log(MaxRotations=1), "I1_NothingTwice"),
-    "evictions_not_compared": (log(MaxEvictions=1), "I1_NoFalseDuplicate"),
-    "segment_with_evicted_claims": (log(MaxRotations=1, MaxEvictions=1), "I6_ClaimHasEffect"),
+    "evictions_not_compared": (log(Log="<- Small", MaxLosses=0, MaxEvictions=1),
+                               "I1_NoFalseDuplicate"),
+    "segment_with_evicted_claims": (log(Log="<- Small", MaxLosses=0, MaxRotations=1,
+                                        MaxEvictions=1), "I6_ClaimHasEffect"),
     "watermark_before_the_fence": (retention(), "I8_NothingTwice"),
     "open_replay_not_counted": (retention(MaxReplays=1), "I8_NothingTwice"),
 }

@@ -8,11 +8,11 @@
 
 namespace onceward::campaign::core {
 
-// Lines of JSON: one for each message; one for each transaction that moved a fence, wrote an effect,
-// a claim or a dead letter, in the order of commits; one for the offsets that Kafka was told last,
-// and what is to be known of the whole. The order: two transactions that have a partition or a key
-// in common were not open at once when they moved their fences, so the order of their moves, as the
-// audit numbered them, is that of their commits.
+// Lines of JSON: one for each message; one for each transaction that moved a fence, or wrote an
+// effect, a claim or a dead letter, in the order of commits; one for the offsets that Kafka was
+// told last, and what is to be known of the whole. Of two transactions that have a partition or a key in
+// common, the second moved its fences after the first one's COMMIT: the order of their last moves,
+// as the audit numbered them, is that of their commits.
 void write_trace(const checker::Evidence& evidence, std::ostream& out);
 
 }  // namespace onceward::campaign::core
