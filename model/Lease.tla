@@ -199,13 +199,14 @@ Release(w, m) ==
     /\ UNCHANGED <<fence, calls, applied, budget>>
 
 \* UpstreamSession::store and release: a final answer is stored; one that says that nothing took
-\* effect frees the key (lease_release_request.sql); else it stays in flight until its lease ends.
+\* effect frees the key (lease_release_request.sql); else it stays in flight until its lease ends,
+\* and nobody knows its token any more: each request has its own (UpstreamSession::carry_out).
 Respond(w, m) ==
     LET k == Log[m] IN
     /\ Way = "route" /\ worker[w].item[m] = "called"
     /\ \/ row' = IF Mine(w, k, "ended_by_a_stale_owner")
                  THEN [row EXCEPT ![k].state = "done", ![k].live = FALSE] ELSE row
-       \/ row' = row
+       \/ row' = [row EXCEPT ![k].owner = IF @ = w THEN Dead ELSE @]
     /\ Set(w, Blank)
     /\ UNCHANGED <<fence, calls, applied, budget>>
 

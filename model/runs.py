@@ -75,7 +75,7 @@ RUNS = {
     "retention: keys with a time": retention(MintedAt="TRUE"),
     "retention: a replay": retention(LastTick=3, MaxReplays=1, MaxMessages=2),
     "lease: a topic, a duplicate": lease(),
-    "lease: a topic, 3 keys": lease(Log="<- ThreeKeys", MaxLosses=1, Workers="{w1, w2}"),
+    "lease: a topic, 3 keys": lease(Log="<- ThreeKeys", MaxLosses=0, Workers="{w1, w2}"),
     "lease: a route that honours the key": lease(Way='"route"', Log="<- TwoKeys"),
     "lease: a route that does not": lease(Way='"route"', Honours="FALSE", Log="<- TwoKeys"),
     "relay": relay(),
