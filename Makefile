@@ -5,7 +5,7 @@
 	campaign-core campaign-mutants campaign-peers bench bench-against bench-peers bench-http \
 	bench-inbox bench-inbox-rotation profile asan tsan format fuzz docs test-inbox linearizable race \
 	late packages packages-test traces-test registry-test debezium-test chart-test page-test \
-	bench-search citus-test
+	bench-search citus-test model model-traces
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -143,6 +143,23 @@ campaign-mutants: ## Do campaign and tests notice when a guard is off? All must 
 	@cmake --build --preset mutants --target onceward-campaign-core integration_dedup \
 		integration_postgres integration_kafka integration_sinks unit_consumer unit_dedup
 	@scripts/campaign-mutants
+
+model: ## The protocol as TLA+, checked by TLC, and each mutant's counterexample (Java, Maven)
+	@scripts/setup model
+	@model/run $(ARGUMENTS)
+
+# SEEDS: which; of these, two have a table ledger, two a log, one is of one process, one of one
+# partition, and one fails over.
+model-traces: ## Runs of the campaign's core tier, judged by the model: SEEDS="9 23 31 34 39 59"
+	@scripts/setup model
+	@scripts/setup test
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target onceward-campaign-core
+	@rm -rf build/model/seeds
+	@for seed in $(or $(SEEDS),9 23 31 34 39 59); do \
+	    build/release/tests/onceward-campaign-core --seeds 1 --first-seed $$seed --quiet \
+	        --keep build/model/seeds --keep-all >build/model/seed.txt || exit 1; done
+	@model/trace build/model/seeds/*/trace.jsonl
 
 bench: ## What deduplication costs, row by row, against a real broker (ARGUMENTS='--row 1')
 	@scripts/setup test

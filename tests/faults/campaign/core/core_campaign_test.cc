@@ -8,16 +8,20 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
 #include "tests/faults/campaign/core/draws.h"
 #include "tests/faults/campaign/core/plan.h"
+#include "tests/faults/campaign/core/trace.h"
 
 namespace onceward::campaign::core {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(CorePlan, IsTheSameForTheSameSeedAndAnotherForAnother) {
@@ -42,6 +46,30 @@ TEST(CorePlan, EveryKindOfFaultIsDrawn) {
         for (const PlannedFault& fault : draw_plan(seed).faults) kinds.insert(fault.kind);
     }
     EXPECT_EQ(kinds.size(), static_cast<std::size_t>(fault_kinds));
+}
+
+// A transaction's number is drawn when it begins; its moves say when it committed. What moved no
+// fence comes last, where the model refuses it.
+TEST(CoreTrace, HasTheTransactionsInTheOrderOfTheirLastMoves) {
+    checker::Evidence evidence;
+    evidence.effects = {{.place = {0, 1, 3}, .transaction = 5},
+                        {.place = {0, 1, 4}, .transaction = 9}};
+    evidence.moves = {{.sequence = 1, .name = {0, 0}, .transaction = 7},
+                      {.sequence = 2, .name = {0, 0}, .transaction = 8},
+                      {.sequence = 3, .name = {0, 1}, .transaction = 7},
+                      {.sequence = 4, .name = {0, 1}, .transaction = 5}};
+    std::stringstream trace;
+    write_trace(evidence, trace);
+    std::vector<int> transactions;
+    std::size_t effects = 0;
+    for (std::string line; std::getline(trace, line);) {
+        const auto json = nlohmann::json::parse(line);
+        if (!json.contains("transaction")) continue;
+        transactions.push_back(json["transaction"].get<int>());
+        effects += json["effects"].size();
+    }
+    EXPECT_THAT(transactions, ElementsAre(8, 7, 5, 9));
+    EXPECT_EQ(effects, 2U);
 }
 
 TEST(CoreCampaign, SomeSeedsHoldAllInvariants) {

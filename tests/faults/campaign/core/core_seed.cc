@@ -4,6 +4,7 @@
 #include <fstream>
 #include <list>
 #include <numeric>
+#include <sstream>
 
 #include "dedup/retention/retention.h"
 #include "tests/faults/campaign/core/member.h"
@@ -123,7 +124,9 @@ class Run {
         result.messages = static_cast<std::int64_t>(scene_->workload.sent().size());
         result.keys = scene_->workload.keys();
         result.violations = scene_->violations();
-        judge_seed(*scene_, *schema_, acknowledged, result);
+        std::ostringstream trace;
+        judge_seed(*scene_, *schema_, acknowledged, result, trace);
+        trace_ = trace.str();
         if (plan_.server == ServerKind::replicated) schema_->leave();
         phase("judge");
         retention_.reset();
@@ -136,6 +139,7 @@ class Run {
     }
 
     const std::string& log_text() const { return log_; }
+    const std::string& trace() const { return trace_; }
 
   private:
     void phase(const std::string& name) {
@@ -259,17 +263,19 @@ class Run {
     std::map<std::string, double> phases_;
     Clock::time_point phase_begin_ = Clock::now();
     std::string log_;
+    std::string trace_;
     bool broken_ = false;
     bool failed_over_ = false;
 };
 
 void keep(const CoreSeedOptions& options, const Plan& plan, const SeedResult& result,
-          const std::string& log) {
+          const Run& run) {
     if (options.keep.empty()) return;
     const std::filesystem::path folder = options.keep / ("seed-" + std::to_string(plan.seed));
     std::filesystem::create_directories(folder);
     std::ofstream(folder / "plan.txt") << to_text(plan);
-    std::ofstream(folder / "log.txt") << log;
+    std::ofstream(folder / "log.txt") << run.log_text();
+    std::ofstream(folder / "trace.jsonl") << run.trace();
     std::ofstream violations(folder / "violations.txt");
     for (const std::string& violation : result.violations) violations << violation << "\n";
 }
@@ -310,7 +316,7 @@ SeedResult run_core_seed(std::uint64_t seed, CoreServers& servers, const CoreSee
     run.go();
     SeedResult result = run.judge();
     result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    if (!result.violations.empty() || options.keep_all) keep(options, plan, result, run.log_text());
+    if (!result.violations.empty() || options.keep_all) keep(options, plan, result, run);
     return result;
 }
 

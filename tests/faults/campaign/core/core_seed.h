@@ -51,7 +51,7 @@ PrivatePostgresOptions core_server_options(bool durable);
 support::PostgresAddress address_of(const PrivatePostgres& server);
 
 struct CoreSeedOptions {
-    // Plan and log of a seed that failed go to `<keep>/seed-<n>/`; empty: they are not kept.
+    // Plan, log and trace of a seed that failed go to `<keep>/seed-<n>/`; empty: they are not kept.
     std::filesystem::path keep;
     bool keep_all = false;  // also of those that did not fail
     // How long the faults may continue, and how long what is left may take then (I12).

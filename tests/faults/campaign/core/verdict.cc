@@ -1,5 +1,6 @@
 #include "tests/faults/campaign/core/verdict.h"
 
+#include "tests/faults/campaign/core/trace.h"
 #include "tests/faults/checker/checks.h"
 #include "tests/faults/checker/load_postgres.h"
 #include "tests/support/citus.h"
@@ -70,9 +71,10 @@ void check_acknowledged(const checker::Evidence& evidence, const Totals& acknowl
 }  // namespace
 
 void judge_seed(const Scene& scene, const SeedSchema& schema, const Totals& acknowledged,
-                SeedResult& result) {
+                SeedResult& result, std::ostream& trace) {
     const checker::Evidence evidence = evidence_of(scene, schema);
     const checker::Verdict verdict = checker::judge(evidence);
+    write_trace(evidence, trace);
     result.messages = verdict.numbers.messages;
     result.duplicates = verdict.numbers.duplicates;
     result.lost = verdict.numbers.lost;
