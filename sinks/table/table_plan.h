@@ -28,6 +28,7 @@ struct PlannedColumn {
 struct TablePlan {
     bool copies = true;  // rows are COPY's tuples; else values of the table's row type
     bool upserts = false;
+    bool readable = true;                   // its columns may be selected
     std::vector<PlannedColumn> columns;     // in the order of the config
     std::vector<std::uint32_t> live_types;  // of every live column, in the table's order
     std::vector<int> column_at;             // for each live column its index in `columns`, or -1

@@ -6,6 +6,7 @@
 
 #include "dedup/base/expects.h"
 #include "dedup/base/nearest_name.h"
+#include "dedup/base/text.h"
 #include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
 #include "sinks/columns/catalog.h"
@@ -123,12 +124,13 @@ void append_values(const TablePlan& plan, std::string_view tuple, Parameters& va
 }
 
 std::vector<SinkStatement> values_statements(const TablePlan& plan,
-                                             std::span<const EncodedRow> rows) {
+                                             std::span<const EncodedRow> rows,
+                                             std::string_view insert = sql::sink_insert_row) {
     std::vector<SinkStatement> statements;
     while (!rows.empty()) {
         const std::size_t count = std::min(rows.size(), plan.values.size());
         SinkStatement& one =
-            statements.emplace_back(SinkStatement{sql::sink_insert_row,
+            statements.emplace_back(SinkStatement{insert,
                                                   {},
                                                   {{"fingerprint", plan.fingerprint},
                                                    {"table", plan.table},
@@ -319,6 +321,25 @@ void TableSink::write(Transaction& transaction, const BatchContext&,
     std::deque<std::string> anew;
     take_numbers(plan->number, plan->plan, messages, rows, anew);
     write_rows(transaction, plan->plan, rows);
+}
+
+// DANGER: without guard_table() before the rows. They are sent as the types that the columns had,
+// never as COPY, and their statement fails if the table is another one, or the last one does.
+std::optional<std::vector<SinkStatement>> TableSink::at_once(
+    const BatchContext&, std::span<const Message* const> messages) {
+    static const std::string unchanged =
+        replaced(std::string(sql::sink_unchanged), "{fingerprint}", sql::sink_fingerprint);
+    const auto numbered = current();
+    const TablePlan& plan = numbered->plan;
+    std::vector<EncodedRow> rows = rows_of(messages);
+    std::deque<std::string> anew;
+    take_numbers(numbered->number, plan, messages, rows, anew);
+    if (plan.copies && plan.readable) {
+        return values_statements(plan, rows, sql::sink_insert_checked);
+    }
+    std::vector<SinkStatement> statements = row_statements(plan, rows);
+    statements.push_back({unchanged, {plan.table, plan.fingerprint}});
+    return statements;
 }
 
 bool TableSink::begin_parts(Transaction& transaction) {
