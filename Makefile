@@ -2,9 +2,10 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-postgres crash-test campaign campaign-long compose-test \
-	campaign-core campaign-mutants bench bench-peers bench-http bench-door bench-inbox \
-	bench-inbox-rotation profile asan tsan format fuzz docs test-inbox linearizable race late \
-	packages packages-test traces-test registry-test debezium-test chart-test page-test bench-search
+	campaign-core campaign-mutants campaign-peers bench bench-against bench-peers bench-http \
+	bench-door bench-inbox bench-inbox-rotation profile asan tsan format fuzz docs test-inbox \
+	linearizable race late packages packages-test traces-test registry-test debezium-test \
+	chart-test page-test bench-search
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -114,6 +115,13 @@ compose-test: ## Suites in containers: restarts, a fail-over, a partition, scali
 	@scripts/setup compose
 	@compose/run $(SUITES)
 
+# ARGUMENTS: --seeds 3 --messages 20000 --consumer spring-batch --fault kill --json FILE
+campaign-peers: ## The same faults and judge for Debezium's sink, spring-kafka, kcat | psql and us
+	@scripts/setup peers
+	@scripts/configure release
+	@cmake --build --preset release --target onceward
+	@tests/peers/run $(ARGUMENTS)
+
 campaign-core: ## The fault campaign's fast tier (SEEDS=2000 FIRST_SEED=1 MINUTES=0 JSON=FILE)
 	@scripts/setup test
 	@scripts/configure release -DONCEWARD_TESTS=ON
@@ -135,6 +143,12 @@ bench: ## What deduplication costs, row by row, against a real broker (ARGUMENTS
 	@cmake --build --preset release --target onceward onceward-lab
 	@scripts/bench $(ARGUMENTS)
 
+bench-against: ## The worker in turn with that of another commit: COMMIT=0b51a0e
+	@scripts/setup test
+	@scripts/configure release -DONCEWARD_TESTS=ON
+	@cmake --build --preset release --target onceward onceward-lab
+	@scripts/bench-against '$(COMMIT)' $(ARGUMENTS)
+
 bench-peers: ## Compared with Debezium, spring-kafka, kcat | psql (ARGUMENTS='--messages 1250000')
 	@scripts/setup peers
 	@scripts/configure release -DONCEWARD_TESTS=ON
@@ -145,7 +159,7 @@ bench-peers: ## Compared with Debezium, spring-kafka, kcat | psql (ARGUMENTS='--
 bench-http: ## The goals for a front door that runs: URL=... BODY='{"amount": 1}' (needs wrk)
 	@scripts/bench-http '$(URL)' '$(or $(BODY),{})'
 
-bench-door: ## The front door compared with a service in Go, row 19: ROUNDS=5 (needs wrk and Go)
+bench-door: ## The front door compared with a service in Go, row 20: ROUNDS=5 (needs wrk and Go)
 	@scripts/setup build
 	@scripts/configure release
 	@cmake --build --preset release --target onceward

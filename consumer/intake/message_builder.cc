@@ -187,8 +187,8 @@ std::optional<AwaitedSchema> MessageBuilder::take(Record record, const MessageKe
     const bool extract = state.extract_keys && key == nullptr;
     std::pmr::memory_resource& arena = *chunk.arena;
     const std::size_t bytes = size_of(record);
-    Message& message = chunk.messages.emplace_back();
-    message.record = std::move(record);
+    // Constructed and not assigned, so that the record's headers stay where they are.
+    Message& message = chunk.messages.emplace_back(std::move(record));
     if (key != nullptr) {
         message.digest = key->digest;
         message.fingerprint = key->fingerprint;

@@ -3,6 +3,15 @@
 #include <array>
 
 namespace onceward {
+namespace {
+
+// Kafka tells a null from an empty value.
+std::optional<std::string_view> bytes_at(const void* begin, std::size_t size) {
+    if (begin == nullptr) return std::nullopt;
+    return std::string_view(static_cast<const char*>(begin), size);
+}
+
+}  // namespace
 
 KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation) {
     KafkaAdminOptions options(rd_kafka_AdminOptions_new(client, operation));
@@ -34,34 +43,32 @@ std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* lis
     return partitions;
 }
 
-Record to_record(KafkaMessage message) {
-    Record record;
-    record.partition = Partition{message->partition};
-    record.offset = Offset{message->offset};
-    record.leader_epoch = LeaderEpoch{rd_kafka_message_leader_epoch(message.get())};
+// Constructed with its headers' memory: an assignment would not move the list to that memory.
+Record to_record(KafkaMessage message, std::pmr::memory_resource* memory) {
+    Record record{.partition = Partition{message->partition},
+                  .offset = Offset{message->offset},
+                  .leader_epoch = LeaderEpoch{rd_kafka_message_leader_epoch(message.get())},
+                  .log_append_time = false,
+                  .timestamp = {},
+                  .key = bytes_at(message->key, message->key_len),
+                  .payload = bytes_at(message->payload, message->len),
+                  .headers = RecordHeaders(memory)};
     rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
     const std::int64_t timestamp = rd_kafka_message_timestamp(message.get(), &type);
     if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE) {
         record.timestamp = std::chrono::milliseconds(timestamp);
         record.log_append_time = type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME;
     }
-    if (message->key != nullptr) {
-        record.key = std::string_view(static_cast<const char*>(message->key), message->key_len);
-    }
-    if (message->payload != nullptr) {
-        record.payload = std::string_view(static_cast<const char*>(message->payload), message->len);
-    }
     rd_kafka_headers_t* headers = nullptr;
     if (rd_kafka_message_headers(message.get(), &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        record.headers.reserve(rd_kafka_header_cnt(headers));
         const char* name = nullptr;
         const void* value = nullptr;
         std::size_t size = 0;
         for (std::size_t i = 0; rd_kafka_header_get_all(headers, i, &name, &value, &size) ==
                                 RD_KAFKA_RESP_ERR_NO_ERROR;
              ++i) {
-            Header header{name, std::nullopt};
-            if (value != nullptr) header.value = {static_cast<const char*>(value), size};
-            record.headers.push_back(header);
+            record.headers.push_back({name, bytes_at(value, size)});
         }
     }
     record.storage = {message.release(), [](void* raw) {

@@ -3,6 +3,7 @@
 // librdkafka's headers.
 
 #include <functional>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,9 @@ KafkaTopicPartitionList list_of(const TopicPartition& partition,
 std::vector<TopicPartition> to_vector(const rd_kafka_topic_partition_list_t* list);
 
 // A message of librdkafka's as a Record. The record's views point into the message, which the
-// record then owns. The message must be gone before its client.
-Record to_record(KafkaMessage message);
+// record then owns. The message must be gone before its client. The list of headers is allocated
+// from `memory`, which outlives the record.
+Record to_record(KafkaMessage message,
+                 std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
 }  // namespace onceward

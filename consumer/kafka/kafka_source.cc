@@ -197,7 +197,7 @@ void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Messag
     // store "unknown".
     LeaderEpoch leader_epoch{-1};
     if (!end_of_partition) {
-        Record record = to_record(std::move(message));
+        Record record = to_record(std::move(message), chunk.arena.get());
         leader_epoch = record.leader_epoch;
         const Offset offset = record.offset;
         if (auto awaited = intake.take(std::move(record), chunk)) {

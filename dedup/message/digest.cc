@@ -7,6 +7,7 @@
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "dedup/base/mutants.h"
@@ -14,31 +15,24 @@
 namespace onceward {
 namespace {
 
-class Hasher {
-  public:
-    Hasher() { check(SHA256_Init(&state_)); }
-    void add(std::string_view bytes) { check(SHA256_Update(&state_, bytes.data(), bytes.size())); }
-    void add_part(std::string_view part) {
-        const auto size = static_cast<std::uint64_t>(part.size());
-        char prefix[8];
-        for (int i = 0; i < 8; ++i) prefix[i] = static_cast<char>(size >> (56 - 8 * i));
-        add({prefix, sizeof prefix});
-        add(part);
+// Not by SHA256(), which in OpenSSL 3 looks the algorithm up in each call.
+Digest sha256(std::string_view bytes) {
+    SHA256_CTX state;
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> whole;
+    if (SHA256_Init(&state) != 1 || SHA256_Update(&state, bytes.data(), bytes.size()) != 1 ||
+        SHA256_Final(whole.data(), &state) != 1) {
+        throw std::runtime_error("OpenSSL failed to compute SHA-256");
     }
-    Digest end() {
-        std::array<unsigned char, SHA256_DIGEST_LENGTH> whole;
-        check(SHA256_Final(whole.data(), &state_));
-        Digest digest;
-        std::memcpy(digest.bytes.data(), whole.data(), digest.bytes.size());
-        return digest;
-    }
+    Digest digest;
+    std::memcpy(digest.bytes.data(), whole.data(), digest.bytes.size());
+    return digest;
+}
 
-  private:
-    static void check(int result) {
-        if (result != 1) throw std::runtime_error("OpenSSL failed to compute SHA-256");
-    }
-    SHA256_CTX state_;
-};
+char* put_part(char* at, std::string_view part) {
+    const auto size = static_cast<std::uint64_t>(part.size());
+    for (int i = 0; i < 8; ++i) *at++ = static_cast<char>(size >> (56 - 8 * i));
+    return std::copy(part.begin(), part.end(), at);
+}
 
 std::string raw_hmac_sha256(std::string_view secret, std::string_view text) {
     std::array<unsigned char, EVP_MAX_MD_SIZE> raw;
@@ -53,17 +47,20 @@ std::string raw_hmac_sha256(std::string_view secret, std::string_view text) {
 
 }  // namespace
 
+// The parts are put together first: hashing them one by one costs more than the hash itself.
 Digest digest_of(const IdempotencyKey& key) {
-    Hasher hash;
-    hash.add_part(key.operation);
-    hash.add_part(key.tenant);
-    hash.add_part(key.kind);
-    if (mutant("text_keys_cut_at_nul")) {
-        hash.add_part(key.text.substr(0, key.text.find('\0')));
-    } else {
-        hash.add_part(key.text);
-    }
-    return hash.end();
+    std::string_view text = key.text;
+    if (mutant("text_keys_cut_at_nul")) text = text.substr(0, text.find('\0'));
+    const std::array parts{key.operation, key.tenant, key.kind, text};
+    std::size_t size = 0;
+    for (const std::string_view part : parts) size += sizeof(std::uint64_t) + part.size();
+    std::array<char, 512> most;  // Nearly every key fits.
+    std::string large;
+    if (size > most.size()) large.resize(size);
+    char* const begin = large.empty() ? most.data() : large.data();
+    char* at = begin;
+    for (const std::string_view part : parts) at = put_part(at, part);
+    return sha256({begin, size});
 }
 
 std::string hmac_sha256(std::string_view secret, std::string_view text) {
@@ -85,11 +82,7 @@ std::optional<std::string> standard_webhooks_key(std::string_view secret) {
     return key;
 }
 
-Digest digest_of_bytes(std::string_view bytes) {
-    Hasher hash;
-    hash.add(bytes);
-    return hash.end();
-}
+Digest digest_of_bytes(std::string_view bytes) { return sha256(bytes); }
 
 std::string uuid_text(const Digest& digest) {
     std::string text = hex(digest);

@@ -67,6 +67,9 @@ struct Header {
     std::optional<std::string_view> value;  // Kafka allows a null header value
 };
 
+// In memory of the chunk that their record belongs to, or of their own.
+using RecordHeaders = std::pmr::vector<Header>;
+
 // What the log holds at one offset, untouched.
 struct Record {
     Partition partition;
@@ -77,7 +80,7 @@ struct Record {
     std::optional<std::chrono::milliseconds> timestamp;
     std::optional<std::string_view> key;      // none: a null key
     std::optional<std::string_view> payload;  // none: a tombstone
-    std::vector<Header> headers;              // in the record's order; names may repeat
+    RecordHeaders headers;                    // in the record's order; names may repeat
     // Owns the bytes that the views point to (a librdkafka message, or nothing in tests).
     std::unique_ptr<void, void (*)(void*)> storage{nullptr, +[](void*) {}};
 };

@@ -19,6 +19,15 @@ struct Side {
     std::function<Measurement()> run;
 };
 
+// How long messages took in one run under a steady load, in seconds: 50 %, 99 % and 99.9 % of them
+// at most, and the slowest one.
+struct SteadyTimes {
+    double p50 = 0;
+    double p99 = 0;
+    double p999 = 0;
+    double longest = 0;
+};
+
 class Bench {
   public:
     explicit Bench(const Setup& setup) : setup_(setup), extent_(setup.extent) {}
@@ -33,6 +42,7 @@ class Bench {
     RowResult idle();
     RowResult traced();
     RowResult avro();
+    RowResult under_load();
     RowResult debezium();
     RowResult spring();
     RowResult spring_inbox();
@@ -59,6 +69,9 @@ class Bench {
         Tables& tables, const Topic& topic, const std::function<void()>& meanwhile = [] {});
     // A worker's process over the tables' ledger is killed; seconds to another one's first commit.
     double after_a_kill(Tables& tables);
+    // Messages a second that pass while a producer sends as fast as it can.
+    double highest_rate(const ConnectionOptions& postgres) const;
+    SteadyTimes steady(const ConnectionOptions& postgres, double rate) const;
     // What another process pays that only reads what is claimed.
     std::string cost_of_reading_along();
     void say(const std::string& name, const Measurement& run) const;

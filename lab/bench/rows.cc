@@ -217,6 +217,7 @@ Extent quick_extent() {
     extent.claims = 20'000;
     extent.timed_messages = 5;
     extent.idle = std::chrono::milliseconds(500);
+    extent.steady = std::chrono::milliseconds(500);
     extent.pairs = 1;
     extent.batch.messages = 100;
     return extent;
@@ -235,7 +236,8 @@ std::vector<RowResult> measure(const Setup& setup, const std::vector<std::string
         {"10", &Bench::single},       {"11", &Bench::workers},
         {"11b", &Bench::duplicates},  {"15", &Bench::latency},
         {"16", &Bench::idle},         {"17", &Bench::traced},
-        {"18", &Bench::avro},         {"9", &Bench::purge},
+        {"18", &Bench::avro},         {"19", &Bench::under_load},
+        {"9", &Bench::purge},
     };
     for (const auto& [row, function] : others) {
         if (std::ranges::find(rows, row) == rows.end()) continue;

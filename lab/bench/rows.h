@@ -19,6 +19,7 @@ struct Extent {
     std::int64_t single_messages = 20'000;   // of a run with a transaction each
     std::int64_t claims = 100'000'000;       // that a loaded ledger holds
     std::chrono::milliseconds idle{10'000};  // how long an idle worker is observed
+    std::chrono::milliseconds steady{10'000};  // how long a steady load is measured
     int timed_messages = 500;                // of a run that times each
     int partitions = 4;                      // at least 4
     int pairs = 5;

@@ -50,6 +50,9 @@ constexpr std::array all{
     Target{"16", "an idle worker's memory, in MB", "nothing", lower, 60, 30},
     Target{"17", "`log`, traces at 1 %, scraped every 5 s", "the same without", higher, 0.97, 0.99},
     Target{"18", "`log`, Avro by a registry", "the same messages as JSON", higher, 0.85, 1.0},
+    Target{"19", "p99 in ms at 10 % of the highest rate", "nothing", lower, 100, 20},
+    Target{"19", "p99 in ms at 50 % of the highest rate", "nothing", lower, 200, 50},
+    Target{"19", "p99 in ms at 80 % of the highest rate", "nothing", lower, 1'000, 200},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dedup/base/iso_time.h"
 #include "dedup/message/digest.h"
 
 namespace onceward::bench {
@@ -25,15 +26,25 @@ std::string account_of(std::int64_t number) {
 }
 std::int64_t amount_of(std::int64_t number) { return number * 7 % 1'000'000; }
 
+constexpr std::string_view note_begins = R"(,"retries":0,"note":")";
+constexpr std::string_view usual_time = "2026-01-01T00:00:00.123456Z";
+
 // Lists the table's columns, without the closing bracket.
-std::string fields(const std::string& key, std::int64_t number) {
+std::string fields(const std::string& key, std::int64_t number,
+                   std::string_view created_at = usual_time) {
     return R"({"event_id":")" + key + R"(","account":")" + account_of(number) +
            R"(","amount_minor":)" + std::to_string(amount_of(number)) +
-           R"(,"currency":"EUR","created_at":"2026-01-01T00:00:00.123456Z")";
+           R"(,"currency":"EUR","created_at":")" + std::string(created_at) + '"';
 }
 
-constexpr std::int64_t created_at_micros = 1'767'225'600'123'456;  // what fields() writes
-constexpr std::string_view note_begins = R"(,"retries":0,"note":")";
+std::string filled_up(std::string text) {
+    text += std::string(note_begins) + "a field that no column asks for";
+    const std::string end = R"("})";
+    text.append(payload_bytes - std::min(payload_bytes, text.size() + end.size()), '.');
+    return text + end;
+}
+
+constexpr std::int64_t created_at_micros = 1'767'225'600'123'456;  // the same time
 
 // Avro's binary encoding of a `long` and of a `string`.
 void append_long(std::int64_t value, std::string& out) {
@@ -82,11 +93,14 @@ std::string key_of(const Workload& workload, std::int64_t number) {
 }
 
 std::string payload(const std::string& key, std::int64_t number) {
-    std::string text =
-        fields(key, number) + std::string(note_begins) + "a field that no column asks for";
-    const std::string end = R"("})";
-    text.append(payload_bytes - std::min(payload_bytes, text.size() + end.size()), '.');
-    return text + end;
+    return filled_up(fields(key, number));
+}
+
+std::string payload(const std::string& key, std::int64_t number,
+                    std::chrono::system_clock::time_point created_at) {
+    const auto time =
+        std::chrono::duration_cast<std::chrono::microseconds>(created_at.time_since_epoch());
+    return filled_up(fields(key, number, iso_text(time)));
 }
 
 std::string connect_payload(const std::string& key, std::int64_t number) {

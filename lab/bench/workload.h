@@ -2,6 +2,7 @@
 // What the bench's topics hold: message number -> key, payload, partition. Pure, so that what is to
 // be in the table is known without asking.
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -37,6 +38,9 @@ std::int64_t distinct_keys(const Workload& workload);
 std::string key_of(const Workload& workload, std::int64_t number);
 // JSON of 374 bytes.
 std::string payload(const std::string& key, std::int64_t number);
+// The same with this `created_at`, to the microsecond.
+std::string payload(const std::string& key, std::int64_t number,
+                    std::chrono::system_clock::time_point created_at);
 // In Connect's envelope: the five fields that are asked for, with their schema.
 std::string connect_payload(const std::string& key, std::int64_t number);
 // The fields of payload() in Avro, the time as a number, in the frame that names schema 1.

@@ -34,7 +34,7 @@ LetterOrigin origin_of(const BatchContext& context, const NewLetter& letter) {
 
 std::string packed_headers(const Record& record, LetterStyle style, const LetterOrigin& origin) {
     const std::vector<LetterHeader> added = letter_headers(style, origin);
-    std::vector<Header> headers = record.headers;
+    RecordHeaders headers = record.headers;
     for (const LetterHeader& header : added) headers.push_back({header.name, header.value});
     return header_bytes(headers);
 }

@@ -259,11 +259,6 @@ void take_numbers(std::uint32_t number, const TablePlan& plan,
 TableSink::TableSink(TableSinkOptions options) : options_(std::move(options)) {}
 TableSink::~TableSink() = default;
 
-std::shared_ptr<const TableSink::Numbered> TableSink::current() const {
-    const MutexLock lock(mutex_);
-    return plan_;
-}
-
 void TableSink::prepare(Connection& connection) {
     const auto table = read_table(connection, options_.table);
     if (!table) throw SinkMismatch(not_found(connection, options_.table));
@@ -280,13 +275,12 @@ void TableSink::prepare_offline(const ColumnTypes& columns) {
 
 void TableSink::prepare(const CatalogTable& table) {
     TablePlan plan = make_plan(options_, table);
-    const auto before = current();
+    const Numbered* const before = current();
     // The same table as before: what the reader has encoded meanwhile stays good.
-    if (before && before->plan.fingerprint == plan.fingerprint) return;
-    const std::uint32_t number = before ? before->number + 1 : 1;
-    auto made = std::make_shared<const Numbered>(Numbered{number, std::move(plan)});
-    const MutexLock lock(mutex_);
-    plan_ = std::move(made);
+    if (before != nullptr && before->plan.fingerprint == plan.fingerprint) return;
+    const std::uint32_t number = before == nullptr ? 1 : before->number + 1;
+    plans_.push_back(std::make_unique<const Numbered>(Numbered{number, std::move(plan)}));
+    current_.store(plans_.back().get(), std::memory_order_release);
 }
 
 std::string TableSink::target_state(Connection& connection) {
@@ -295,7 +289,7 @@ std::string TableSink::target_state(Connection& connection) {
 
 std::optional<Rejection> TableSink::encode(Message& message,
                                            std::pmr::memory_resource& arena) const {
-    const auto plan = current();
+    const Numbered* const plan = current();
     expects(plan != nullptr, "a table is prepared before rows are encoded for it");
     thread_local std::string row;
     row.assign(reinterpret_cast<const char*>(&plan->number), number_bytes);
@@ -305,7 +299,7 @@ std::optional<Rejection> TableSink::encode(Message& message,
 }
 
 std::vector<Preview> TableSink::preview(const Message& message) const {
-    const auto plan = current();
+    const Numbered* const plan = current();
     expects(plan != nullptr && number_of(message.encoded) == plan->number,
             "a row is shown under the plan that it was encoded by");
     return {preview_row(plan->plan, message.encoded.substr(number_bytes),
@@ -315,7 +309,7 @@ std::vector<Preview> TableSink::preview(const Message& message) const {
 void TableSink::write(Transaction& transaction, const BatchContext&,
                       std::span<const Message* const> messages) {
     if (messages.empty()) return;
-    const auto plan = current();
+    const Numbered* const plan = current();
     std::vector<EncodedRow> rows;
     guard_table(transaction, plan->plan, [&] { rows = rows_of(messages); });
     std::deque<std::string> anew;
@@ -329,7 +323,7 @@ std::optional<std::vector<SinkStatement>> TableSink::at_once(
     const BatchContext&, std::span<const Message* const> messages) {
     static const std::string unchanged =
         replaced(std::string(sql::sink_unchanged), "{fingerprint}", sql::sink_fingerprint);
-    const auto numbered = current();
+    const Numbered* const numbered = current();
     const TablePlan& plan = numbered->plan;
     std::vector<EncodedRow> rows = rows_of(messages);
     std::deque<std::string> anew;
@@ -349,7 +343,7 @@ bool TableSink::begin_parts(Transaction& transaction) {
 
 std::vector<SinkStatement> TableSink::part(const BatchContext&,
                                            std::span<const Message* const> messages) {
-    const auto plan = current();
+    const Numbered* const plan = current();
     std::vector<EncodedRow> rows = rows_of(messages);
     std::deque<std::string> anew;
     take_numbers(plan->number, plan->plan, messages, rows, anew);

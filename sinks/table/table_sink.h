@@ -5,9 +5,10 @@
 // it is made, and a row remembers which plan made it. write() throws PostgresError, and
 // SinkMismatch if the table is not what prepare() saw.
 
+#include <atomic>
 #include <memory>
+#include <vector>
 
-#include "dedup/base/mutex.h"
 #include "dedup/sink/sink.h"
 #include "sinks/table/table_options.h"
 
@@ -38,11 +39,14 @@ class TableSink final : public Sink {
   private:
     // A plan with its number, which precedes every row that it made.
     struct Numbered;
-    std::shared_ptr<const Numbered> current() const;
+    // Null before the first prepare(); else it lives as long as the sink.
+    const Numbered* current() const { return current_.load(std::memory_order_acquire); }
     void prepare(const CatalogTable& table);
     const TableSinkOptions options_;
-    mutable Mutex mutex_;
-    std::shared_ptr<const Numbered> plan_ ONCEWARD_GUARDED_BY(mutex_);
+    // The writer's thread makes one for each change of the table. All are kept, since the reader
+    // may still encode by an older one.
+    std::vector<std::unique_ptr<const Numbered>> plans_;
+    std::atomic<const Numbered*> current_{nullptr};
 };
 
 }  // namespace onceward

@@ -17,7 +17,7 @@ namespace onceward::test {
 
 using namespace std::string_view_literals;
 
-inline Record record_of(std::optional<std::string_view> payload, std::vector<Header> headers = {}) {
+inline Record record_of(std::optional<std::string_view> payload, RecordHeaders headers = {}) {
     Record record;
     record.partition = Partition{3};
     record.offset = Offset{42};
@@ -32,7 +32,7 @@ class Decoding {
     Decoding(const FormatOptions& options, std::vector<std::string> paths)
         : values_(paths.size()), decoder_(make_decoder(options, std::move(paths))) {}
 
-    const Decoded& decode(std::string_view payload, std::vector<Header> headers = {}) {
+    const Decoded& decode(std::string_view payload, RecordHeaders headers = {}) {
         payload_ = std::make_unique<std::string>(payload);
         decoded_ = decoder_->decode(record_of(*payload_, std::move(headers)), values_, arena_);
         return decoded_;
@@ -91,7 +91,7 @@ class Taking {
         take_now(intake, std::move(record), chunk);
         return chunk.messages.back();
     }
-    const Message& take(std::optional<std::string_view> payload, std::vector<Header> headers = {}) {
+    const Message& take(std::optional<std::string_view> payload, RecordHeaders headers = {}) {
         return take(record_of(payload, std::move(headers)));
     }
 

@@ -10,7 +10,7 @@ constexpr std::string_view guid_header =
     "0123456789abcdef"sv;
 
 ConfluentFrame unframed(std::string_view payload, MessageIndex index = MessageIndex::present,
-                        std::vector<Header> headers = {}) {
+                        RecordHeaders headers = {}) {
     return read_confluent_frame(record_of(payload, std::move(headers)), index);
 }
 

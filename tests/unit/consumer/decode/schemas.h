@@ -59,7 +59,7 @@ class RegistryDecoding {
         : values_(paths.size()),
           decoder_(make_registry_decoder(options, std::move(paths), schemas, kept)) {}
 
-    const Decoded& decode(std::string payload, std::vector<Header> headers = {}) {
+    const Decoded& decode(std::string payload, RecordHeaders headers = {}) {
         payloads_.push_back(std::make_unique<std::string>(std::move(payload)));
         decoded_ =
             decoder_->decode(record_of(*payloads_.back(), std::move(headers)), values_, arena_);

@@ -12,20 +12,20 @@ using Why = Rejection::Kind;
 KeyOptions preset(const std::string& name) { return keys(key_preset(name).value()); }
 
 // The digest of a message that must have a key.
-Digest digest_in(Taking& taking, std::string_view payload, std::vector<Header> headers = {}) {
+Digest digest_in(Taking& taking, std::string_view payload, RecordHeaders headers = {}) {
     const Message& message = taking.take(payload, std::move(headers));
     EXPECT_FALSE(message.rejection.has_value()) << message.rejection->reason;
     return message.digest;
 }
 
 Digest digest_with(const KeyOptions& options, std::string_view payload,
-                   std::vector<Header> headers = {}) {
+                   RecordHeaders headers = {}) {
     Taking taking(options);
     return digest_in(taking, payload, std::move(headers));
 }
 
 std::optional<Why> why(const KeyOptions& options, std::string_view payload,
-                       std::vector<Header> headers = {}) {
+                       RecordHeaders headers = {}) {
     Taking taking(options);
     const Message& message = taking.take(payload, std::move(headers));
     return message.rejection ? std::optional(message.rejection->kind) : std::nullopt;

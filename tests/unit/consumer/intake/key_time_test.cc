@@ -9,7 +9,7 @@ namespace {
 using Why = Rejection::Kind;
 
 std::optional<Why> refusal(const KeyOptions& options, std::string_view payload,
-                           std::vector<Header> headers) {
+                           RecordHeaders headers) {
     Taking taking(options);
     const Message& message = taking.take(payload, std::move(headers));
     return message.rejection ? std::optional(message.rejection->kind) : std::nullopt;
