@@ -5,7 +5,7 @@
 	campaign-core campaign-mutants campaign-peers bench bench-against bench-peers bench-http \
 	bench-inbox bench-inbox-rotation profile asan tsan format fuzz docs test-inbox linearizable race \
 	late packages packages-test traces-test registry-test debezium-test chart-test page-test \
-	bench-search citus-test model model-traces
+	bench-search citus-test model model-traces bench-door
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -182,6 +182,12 @@ bench-peers: ## Compared with Debezium, spring-kafka, kcat | psql (ARGUMENTS='--
 # RATE, P99_MS, SECONDS_EACH and CONNECTIONS: see scripts/bench-http.
 bench-http: ## The goals for a front door that runs: URL=... BODY='{"amount": 1}' (needs wrk)
 	@scripts/bench-http '$(URL)' '$(or $(BODY),{})'
+
+bench-door: ## The front door compared with a service in Go, row 20: ROUNDS=5 (needs wrk and Go)
+	@scripts/setup build
+	@scripts/configure release
+	@cmake --build --preset release --target onceward
+	@scripts/bench-door
 
 bench-inbox: ## What a claim by SQL costs, compared with INSERT .. ON CONFLICT: ROUNDS=5
 	@scripts/setup build

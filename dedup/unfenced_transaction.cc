@@ -63,4 +63,19 @@ Settlement UnfencedTransaction::land(const std::function<void(Transaction&)>& re
     return Settlement::settled;
 }
 
+void UnfencedTransaction::land_at_once(std::vector<Connection::Planned> statements) {
+    statements.push_back({sql::sink_constraints, {}, {}});
+    statements.push_back({sql::sink_no_timeout, {}, {}});
+    transaction_.run_whole(statements, [this] {
+        // The server passes these steps while it is waited for.
+        reached(parts_.observer, Step::after_claims);
+        reached(parts_.observer, Step::after_sink);
+        reached(parts_.observer, Step::before_commit);
+        parts_.claims.committing();
+    });
+    parts_.claims.committed();
+    if (parts_.results != nullptr) parts_.results->committed();
+    reached(parts_.observer, Step::after_commit);
+}
+
 }  // namespace onceward

@@ -1,5 +1,5 @@
 #pragma once
-// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its eleven
+// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its twelve
 // moments. One object for each worker and ledger, used by the writer's thread only; failures are
 // PostgresErrors. Order of the moments: partitions_taken, then any number of catch_up and, inside
 // transactions, (claim, confirm, settle, committing, committed, ended), with reconsider where the
@@ -101,6 +101,14 @@ class ClaimStore {
     virtual std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                           const std::string& topic,
                                                           std::span<const Claim> claims) = 0;
+    // The statements that claim these keys if each of them is new, and fail otherwise: for a
+    // transaction in one round trip, which holds the ledger's lock by then. nullopt if the store
+    // cannot say without asking first. REQUIRES: as claim().
+    struct NewClaims {
+        std::vector<Connection::Planned> statements;
+        std::string generation;  // where the claims go, or the statements fail
+    };
+    virtual std::optional<NewClaims> claim_as_new(std::span<const Claim>) { return std::nullopt; }
     // Called after claim(), in its transaction: says where the earlier claims came from that these
     // conflict with. One answer for each claim, in their order; empty if the ledger cannot tell.
     virtual std::vector<std::vector<ClaimPlace>> places(Transaction&, std::span<const Claim>) {

@@ -74,32 +74,59 @@ std::vector<bool> TableStore::known(Connection& connection, std::span<const Dige
 TableStore::Generations TableStore::read_generations(Transaction& transaction) {
     const QueryResult result = transaction.prepared(sql::generations_list, {ledger_});
     Generations generations;
-    std::string all;
     for (int row = 0; row < result.rows(); ++row) {
         std::string name(result.text(row, 0));
-        all += name + ",";
         if (result.boolean(row, 1)) {
             generations.sealed.push_back(std::move(name));
         } else {
             generations.current = std::move(name);
         }
     }
-    if (all != known_) {
-        if (!known_.empty()) transaction.connection().forget_prepared();
-        known_ = all;
+    if (generations != known_) {
+        if (known_ != Generations{}) transaction.connection().forget_prepared();
+        known_ = generations;
+        none_known_ =
+            replaced(std::string(sql::claims_none_known), "{probe}", probe_of(generations.sealed));
     }
     return generations;
+}
+
+std::string TableStore::probe_of(const std::vector<std::string>& generations) {
+    std::string statement;
+    for (const std::string& generation : generations) {
+        if (!statement.empty()) statement += " UNION ALL ";
+        statement += replaced(std::string(sql::claims_probe), "{generation}", generation);
+    }
+    return statement;
+}
+
+// DANGER: only the open generation is checked again, as another one can be added only by sealing
+// it. A sealed one that was dropped meanwhile makes the probe fail, and nothing lands.
+std::optional<ClaimStore::NewClaims> TableStore::claim_as_new(std::span<const Claim> claims) {
+    expect_claim_order(claims);
+    // The time of a key needs a look at what the ledger remembers.
+    const auto has_time = [](const Claim& claim) { return claim.minted_at.has_value(); };
+    if (known_.current.empty() || std::ranges::any_of(claims, has_time)) return std::nullopt;
+    const Connection::Names names{{"ledger", std::to_string(ledger_)},
+                                  {"generation", known_.current}};
+    NewClaims made{.statements = {}, .generation = known_.current};
+    if (!known_.sealed.empty()) {
+        made.statements.push_back({none_known_, {digests_of(claims)}, names});
+    }
+    ClaimColumns columns;
+    for (const Claim& claim : claims) columns.add(claim);
+    made.statements.push_back(
+        {sql::claims_insert_new,
+         {columns.digests, columns.fingerprints, columns.offsets, columns.partitions, source_},
+         names});
+    return made;
 }
 
 // Sealed generations are immutable, so reading them is free of races.
 void TableStore::probe(Transaction& transaction, const Generations& generations,
                        std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const {
     const std::string ledger = std::to_string(ledger_);
-    std::string statement;
-    for (const std::string& generation : generations.sealed) {
-        if (!statement.empty()) statement += " UNION ALL ";
-        statement += replaced(std::string(sql::claims_probe), "{generation}", generation);
-    }
+    const std::string statement = probe_of(generations.sealed);
     const std::vector<Digest> digests = digests_of(claims);
     const QueryResult found =
         transaction.prepared(statement, {digests}, {{"ledger", ledger}}, true);

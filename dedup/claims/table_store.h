@@ -39,17 +39,20 @@ class TableStore final : public ClaimStore {
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   const std::string& topic,
                                                   std::span<const Claim> claims) override;
+    std::optional<NewClaims> claim_as_new(std::span<const Claim> claims) override;
     std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
                                                 std::span<const Claim> claims) override;
     std::vector<bool> known(Connection& connection, std::span<const Digest> digests) override;
-    void connection_lost() override { known_.clear(); }
+    void connection_lost() override { known_ = {}; }
 
   private:
     struct Generations {
         std::vector<std::string> sealed;
         std::string current;
+        bool operator==(const Generations&) const = default;
     };
     Generations read_generations(Transaction& transaction);
+    static std::string probe_of(const std::vector<std::string>& generations);
     void probe(Transaction& transaction, const Generations& generations,
                std::span<const Claim> claims, std::vector<ClaimAnswer>& answers) const;
     void refuse_unjudged(Transaction& transaction, const Connection::Names& current,
@@ -66,8 +69,9 @@ class TableStore final : public ClaimStore {
 
     int ledger_;
     int source_;
-    // the generations of the last look; prepared statements go when they change
-    std::string known_;
+    // The generations of the last look; prepared statements go when they change.
+    Generations known_;
+    std::string none_known_;  // claims_none_known's statement, for the sealed ones
     CopyPresumption presumption_;
 };
 

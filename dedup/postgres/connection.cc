@@ -18,6 +18,8 @@ std::string field(const PGresult* result, int code) {
     return text == nullptr ? std::string() : std::string(text);
 }
 
+constexpr const char* commit_statement = "COMMIT";
+
 // Notices may quote rows, so they are not logged.
 void quiet(void*, const PGresult*) {}
 
@@ -34,6 +36,10 @@ constexpr int oldest_settings = 140000;
 
 PostgresError failure(PGconn* connection, const PGresult* result, bool committing,
                       const std::source_location& where, int statement = 0) {
+    // After either of these the server ends the session, though libpq may not have seen it yet.
+    const std::string severity = field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const bool lost =
+        PQstatus(connection) != CONNECTION_OK || severity == "FATAL" || severity == "PANIC";
     PostgresError::Diagnosis diagnosis{
         .sqlstate = field(result, PG_DIAG_SQLSTATE),
         .message = field(result, PG_DIAG_MESSAGE_PRIMARY),
@@ -41,11 +47,11 @@ PostgresError failure(PGconn* connection, const PGresult* result, bool committin
         .column = field(result, PG_DIAG_COLUMN_NAME),
         .routine = field(result, PG_DIAG_SOURCE_FUNCTION),
         .statement = statement,
-        .connection_lost = PQstatus(connection) != CONNECTION_OK,
+        .connection_lost = lost,
         // An error answer that came whole is definite (a deferred constraint, a serialization
         // failure); a connection that broke under a COMMIT is not, whatever SQLSTATE libpq or the
         // server gave with it.
-        .in_doubt = committing && PQstatus(connection) != CONNECTION_OK};
+        .in_doubt = committing && lost};
     if (diagnosis.message.empty()) diagnosis.message = PQerrorMessage(connection);
     if (diagnosis.sqlstate == "42501") {
         // Whom to give the right to.
@@ -134,7 +140,7 @@ QueryResult Connection::execute(std::string_view sql, Where where) {
 }
 
 QueryResult Connection::commit(const std::function<void()>& meanwhile, Where where) {
-    if (PQsendQuery(raw(), "COMMIT") != 1) throw failure(raw(), nullptr, true, where);
+    if (PQsendQuery(raw(), commit_statement) != 1) throw failure(raw(), nullptr, true, where);
     const Meanwhile work(meanwhile);
     PQsetNoticeReceiver(raw(), commit_notice, nullptr);
     PGresult* answer = nullptr;
@@ -204,14 +210,26 @@ std::vector<QueryResult> Connection::pipelined(const std::vector<Statement>& sta
     return std::move(answers.results);
 }
 
+// DANGER: in doubt from the first byte on. The server runs each statement as it comes, COMMIT too,
+// whether or not anybody is left to hear of it.
+QueryResult Connection::pipelined_commit(const std::vector<Statement>& statements,
+                                         const std::function<void()>& meanwhile, Where where) {
+    std::optional<Meanwhile> work;
+    Answers answers =
+        std::move(grouped({&statements, 1}, [&] { work.emplace(meanwhile); }, where, true).front());
+    if (answers.error) throw PostgresError(*answers.error);
+    work->rethrow();
+    return std::move(answers.results.back());
+}
+
 std::vector<Connection::Answers> Connection::grouped(std::span<const std::vector<Statement>> groups,
                                                      const std::function<void()>& meanwhile,
-                                                     Where where) {
+                                                     Where where, bool committing) {
     // A lost session has no status; the statement says so.
-    expects(PQtransactionStatus(raw()) != PQTRANS_IDLE ||
-                (!groups.empty() && !groups.front().empty() &&
-                 groups.front().front().sql == sql::begin),
-            "statements in one round trip are in a transaction", where);
+    expects(
+        PQtransactionStatus(raw()) != PQTRANS_IDLE || (!groups.empty() && !groups.front().empty() &&
+                                                       groups.front().front().sql == sql::begin),
+        "statements in one round trip are in a transaction", where);
     // All of them before the first is sent: in a failed transaction none can be prepared.
     std::vector<const std::string*> names;
     for (const auto& group : groups) {
@@ -227,21 +245,34 @@ std::vector<Connection::Answers> Connection::grouped(std::span<const std::vector
             if (PQsendQueryPrepared(raw(), (*name++)->c_str(), one.parameters.size(),
                                     view.values.data(), view.lengths.data(), view.formats.data(),
                                     1) != 1) {
-                throw failure(raw(), nullptr, false, where);
+                throw failure(raw(), nullptr, committing, where);
             }
         }
-        if (PQpipelineSync(raw()) != 1) throw failure(raw(), nullptr, false, where);
+        // Not prepared: who stands between, such as a proxy, can see what it is.
+        if (committing && &group == &groups.back() &&
+            PQsendQueryParams(raw(), commit_statement, 0, nullptr, nullptr, nullptr, nullptr, 1) !=
+                1) {
+            throw failure(raw(), nullptr, committing, where);
+        }
+        if (PQpipelineSync(raw()) != 1) throw failure(raw(), nullptr, committing, where);
     }
     if (meanwhile) meanwhile();
     std::vector<Answers> answers;
-    for (const auto& group : groups) answers.push_back(take_group(group.size(), where));
+    for (const auto& group : groups) {
+        const bool commits = committing && &group == &groups.back();
+        answers.push_back(take_group(group.size() + (commits ? 1 : 0), where, commits));
+    }
     PQexitPipelineMode(raw());
     return answers;
 }
 
-Connection::Answers Connection::take_group(std::size_t statements, Where where) {
+Connection::Answers Connection::take_group(std::size_t statements, Where where, bool committing) {
     Answers answers;
     for (std::size_t i = 0; i < statements; ++i) {
+        // Only now: a notice of the statements before is none of COMMIT's.
+        if (committing && i + 1 == statements) {
+            PQsetNoticeReceiver(raw(), commit_notice, nullptr);
+        }
         PGresult* answer = PQgetResult(raw());
         while (PGresult* rest = PQgetResult(raw())) {
             PQclear(rest);
@@ -250,8 +281,9 @@ Connection::Answers Connection::take_group(std::size_t statements, Where where) 
         answers.results.emplace_back(answer);
         const ExecStatusType status = PQresultStatus(answer);
         if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || answers.error) continue;
-        answers.error = failure(raw(), answer, false, where, static_cast<int>(i));
+        answers.error = failure(raw(), answer, committing, where, static_cast<int>(i));
     }
+    if (committing) PQsetNoticeReceiver(raw(), quiet, nullptr);
     PQclear(PQgetResult(raw()));  // of the end of the group
     return answers;
 }

@@ -70,6 +70,12 @@ class Connection {
         const Parameters& parameters;
         Names names = {};
     };
+    // A statement that waits to be sent. `names` may be views of its maker's own.
+    struct Planned {
+        std::string_view sql;
+        Parameters parameters;
+        Names names = {};
+    };
     // Statements in one round trip, each with a snapshot of its own, prepared and in binary as
     // above; one result for each. The first that fails throws, with its index, and those after it
     // did not run. `meanwhile` is called while the server works on them; what it throws is rethrown
@@ -113,16 +119,21 @@ class Connection {
     // that fails do not run; the next group does, in a failed transaction. Throws only if the
     // session fails. REQUIRES: in a transaction. DANGER: `meanwhile` must not throw. The answers
     // would stay unread, and the next statement would get them as its own.
+    // `committing`: COMMIT is one more statement of the last group, and a session that is lost
+    // meanwhile is in doubt.
     std::vector<Answers> grouped(std::span<const std::vector<Statement>> groups,
                                  const std::function<void()>& meanwhile = {},
-                                 Where where = Where::current());
-    Answers take_group(std::size_t statements, Where where);
+                                 Where where = Where::current(), bool committing = false);
+    Answers take_group(std::size_t statements, Where where, bool committing);
     struct Finish {
         void operator()(pg_conn* connection) const;
     };
     friend class Transaction;
     friend class OwnedTransaction;
     QueryResult commit(const std::function<void()>& meanwhile, Where where);
+    // As pipelined(), with a COMMIT after them, whose answer is returned.
+    QueryResult pipelined_commit(const std::vector<Statement>& statements,
+                                 const std::function<void()>& meanwhile, Where where);
     void rollback();
     std::string expand(std::string_view sql, const Names& names) const;
     const std::string& prepare(std::string_view sql, const Parameters& parameters,

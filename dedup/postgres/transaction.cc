@@ -1,5 +1,6 @@
 #include "dedup/postgres/transaction.h"
 
+#include "dedup/base/expects.h"
 #include "dedup/base/mutants.h"
 #include "schemas/queries.h"
 
@@ -32,16 +33,22 @@ void Transaction::limit_lock_wait(std::chrono::milliseconds longest) {
     query(sql::retention_lock_timeout, {std::to_string(longest.count()) + "ms"});
 }
 
+namespace {
+
+// DANGER: a COMMIT after a swallowed error succeeds with the tag ROLLBACK. Without this check the
+// offset of a transaction that never happened would be committed.
+void expect_committed(const QueryResult& commit, const Connection::Where& where) {
+    if (commit.tag() == "COMMIT" || mutant("commit_tag_not_looked_at")) return;
+    throw PostgresError({.sqlstate = "25P02",
+                         .message = "COMMIT was answered with ROLLBACK: an error inside the "
+                                    "transaction was swallowed"},
+                        where);
+}
+
+}  // namespace
+
 void Transaction::commit_now(const std::function<void()>& meanwhile, Where where) {
-    const QueryResult result = connection_.commit(meanwhile, where);
-    // DANGER: a COMMIT after a swallowed error succeeds with the tag ROLLBACK. Without this line
-    // the offset of a transaction that never happened would be committed.
-    if (result.tag() != "COMMIT" && !mutant("commit_tag_not_looked_at")) {
-        throw PostgresError({.sqlstate = "25P02",
-                             .message = "COMMIT was answered with ROLLBACK: an error inside the "
-                                        "transaction was swallowed"},
-                            where);
-    }
+    expect_committed(connection_.commit(meanwhile, where), where);
 }
 
 OwnedTransaction::OwnedTransaction(Connection& connection, Begin begin, Where where)
@@ -62,6 +69,18 @@ OwnedTransaction::~OwnedTransaction() {
 void OwnedTransaction::commit(const std::function<void()>& meanwhile, Where where) {
     commit_now(meanwhile, where);
     // Else it is rolled back: it may be open still, where COMMIT could not even be sent.
+    open_ = false;
+}
+
+void OwnedTransaction::run_whole(std::span<const Connection::Planned> statements,
+                                 const std::function<void()>& meanwhile, Where where) {
+    expects(!std::exchange(begun_, true), "a whole transaction is the first that is sent", where);
+    const Parameters none;
+    std::vector<Connection::Statement> all{{sql::begin, none, {}}};
+    for (const auto& [text, parameters, names] : statements) {
+        all.push_back({text, parameters, names});
+    }
+    expect_committed(connection_.pipelined_commit(all, meanwhile, where), where);
     open_ = false;
 }
 

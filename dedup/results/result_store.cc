@@ -86,6 +86,7 @@ ResultStore::State ResultStore::look(Connection& connection) {
         if (!known_generations_.empty()) connection.forget_prepared();
         known_generations_ = state.generations;
     }
+    known_open_ = state.open;
     return state;
 }
 
@@ -101,6 +102,25 @@ void ResultStore::put(Transaction& transaction, std::span<const Stored> results)
     if (!state.open) {
         throw std::runtime_error("the ledger has no place for results; it is prepared again");
     }
+    const Connection::Planned insert = insert_of(results, *state.open);
+    transaction.prepared(insert.sql, insert.parameters, insert.names);
+    note(results, *state.open);
+}
+
+std::optional<Connection::Planned> ResultStore::put_as_new(std::string_view generation,
+                                                           std::span<const Stored> results) {
+    if (!known_open_ || std::to_string(*known_open_) != generation) return std::nullopt;
+    note(results, *known_open_);
+    return insert_of(results, *known_open_);
+}
+
+void ResultStore::note(std::span<const Stored> results, std::int64_t generation) {
+    put_into_ = generation;
+    for (const Stored& stored : results) stored_.insert_or_assign(stored.digest, stored.result);
+}
+
+Connection::Planned ResultStore::insert_of(std::span<const Stored> results,
+                                           std::int64_t generation) const {
     // In one order in all transactions: with a log's claims, two that store the same key meet here.
     std::vector<std::size_t> order(results.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -121,17 +141,14 @@ void ResultStore::put(Transaction& transaction, std::span<const Stored> results)
         headers.emplace_back(header_texts.emplace_back(headers_json(stored.result.headers)));
         bodies.emplace_back(stored.result.body);
     }
-    transaction.prepared(
-        sql::results_insert,
-        Parameters{digests, attempts}
-            .byte_strings(tenants)
-            .texts(kinds)
-            .small_integers(statuses)
-            .texts(headers)
-            .byte_strings(bodies),
-        {{"ledger", std::to_string(ledger_)}, {"generation", std::to_string(*state.open)}});
-    put_into_ = state.open;
-    for (const Stored& stored : results) stored_.insert_or_assign(stored.digest, stored.result);
+    return {sql::results_insert,
+            Parameters{digests, attempts}
+                .byte_strings(tenants)
+                .texts(kinds)
+                .small_integers(statuses)
+                .texts(headers)
+                .byte_strings(bodies),
+            {{"ledger", std::to_string(ledger_)}, {"generation", std::to_string(generation)}}};
 }
 
 std::vector<ResultStore::Row> ResultStore::read(Connection& connection, const State& state,
@@ -230,6 +247,7 @@ void ResultStore::connection_lost() {
     begin();
     cache_.clear();
     known_generations_.clear();
+    known_open_.reset();
 }
 
 }  // namespace onceward

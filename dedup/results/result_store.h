@@ -71,6 +71,10 @@ class ResultStore {
     void begin();
     // REQUIRES: the transaction claims these digests, each once.
     void put(Transaction& transaction, std::span<const Stored> results);
+    // What put() would do, as a statement that is sent with the claims of these keys, all of them
+    // new, into this generation. nullopt if another one was open at the last look.
+    std::optional<Connection::Planned> put_as_new(std::string_view generation,
+                                                  std::span<const Stored> results);
     // In the order of the digests; nullopt for a digest without a result.
     std::vector<std::optional<MessageResult>> get(Transaction& transaction,
                                                   std::span<const Digest> digests);
@@ -97,6 +101,8 @@ class ResultStore {
         Found found;
     };
     State look(Connection& connection);
+    Connection::Planned insert_of(std::span<const Stored> results, std::int64_t generation) const;
+    void note(std::span<const Stored> results, std::int64_t generation);
     std::vector<Row> read(Connection& connection, const State& state,
                           std::span<const Digest> digests) const;
 
@@ -105,6 +111,7 @@ class ResultStore {
     ResultCache cache_;
     // of the last look
     std::vector<std::int64_t> known_generations_;
+    std::optional<std::int64_t> known_open_;
     std::int64_t evictions_ = 0;
     std::int64_t erasures_ = 0;
     // of the transaction under way

@@ -41,12 +41,8 @@ struct BatchContext {
 
 class Effects;
 
-// `names` may be views of the sink's own; they last until the next prepare().
-struct SinkStatement {
-    std::string_view sql;
-    Parameters parameters;
-    Connection::Names names = {};
-};
+// `sql` and `names` may be views of the sink's own; they last until the next prepare().
+using SinkStatement = Connection::Planned;
 
 class Sink {
   public:
@@ -87,6 +83,14 @@ class Sink {
     // The results of the messages of the last write(), one for each in its order; empty if the sink
     // has none. Called once after a successful write(), if the topic stores results.
     virtual std::vector<MessageResult> take_results() { return {}; }
+
+    // What write() would do as statements of one round trip, which fail if the target is not what
+    // prepare() saw. nullopt if the sink needs answers on the way, or gives results. May throw as
+    // write().
+    virtual std::optional<std::vector<SinkStatement>> at_once(const BatchContext&,
+                                                              std::span<const Message* const>) {
+        return std::nullopt;
+    }
 
     // The next three are for the search of refused messages, which tries many parts of a batch. A
     // sink that has them says what write() would do as statements, and all parts are tried in one

@@ -1,12 +1,28 @@
 #include "gateway/to_sink/sink_transaction.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "dedup/claims/distinct_claims.h"
 #include "schemas/queries.h"
 
 namespace onceward {
+namespace {
+
+// More of them are cheaper by COPY and arrays, whose round trips they share.
+constexpr std::size_t most_at_once = 32;
+// A repeat of a key waits as long at most before it hears that the key is worked on.
+constexpr std::chrono::milliseconds longest_at_once{200};
+
+}  // namespace
+
 Settlement SinkTransaction::attempt(Connection& connection,
                                     std::span<RequestInBatch* const> requests,
                                     std::chrono::milliseconds patience) {
+    if (may_be_at_once(requests) && presumption_.presumes_new() &&
+        land_at_once(connection, requests, patience)) {
+        return Settlement::settled;
+    }
     UnfencedTransaction unfenced = begin(connection);
     const auto sorted = sort(unfenced, requests, patience);
     if (!sorted) return Settlement::again;
@@ -20,6 +36,55 @@ Settlement SinkTransaction::attempt(Connection& connection,
         unfenced.apply([&](Transaction& transaction) { return write(transaction, fresh); });
     }
     return unfenced.land([&](Transaction& transaction) { replay(transaction, known); });
+}
+
+// A log decides at its end. A request that is in doubt may be its own duplicate.
+bool SinkTransaction::may_be_at_once(std::span<RequestInBatch* const> requests) const {
+    return parts_.table && requests.size() <= most_at_once &&
+           std::ranges::none_of(requests, &RequestInBatch::in_doubt);
+}
+
+bool SinkTransaction::land_at_once(Connection& connection,
+                                   std::span<RequestInBatch* const> requests,
+                                   std::chrono::milliseconds patience) try {
+    UnfencedTransaction unfenced = begin(connection);
+    const auto limit = std::min(longest_at_once, connection.options().statement_timeout);
+    auto statements = statements_at_once(requests, patience, limit);
+    if (!statements) return false;
+    unfenced.land_at_once(std::move(*statements));
+    presumption_.was_right();
+    return true;
+} catch (const PostgresError& error) {
+    // DANGER: a lost session is in doubt. It must not be done with care as if nothing had landed.
+    if (error.diagnosis().connection_lost) throw;
+    // Done with care next, it meets the same where that is not about the keys.
+    presumption_.was_wrong();
+    return false;
+}
+
+std::optional<std::vector<Connection::Planned>> SinkTransaction::statements_at_once(
+    std::span<RequestInBatch* const> requests, std::chrono::milliseconds patience,
+    std::chrono::milliseconds limit) {
+    std::vector<Message*> messages;
+    for (RequestInBatch* request : requests) messages.push_back(&request->message());
+    const DistinctClaims folded(messages);
+    auto claims = parts_.claims.claim_as_new(folded.claims());
+    if (!claims) return std::nullopt;
+    const std::vector<const Message*> written(messages.begin(), messages.end());
+    auto rows = parts_.sink.at_once(parts_.context, written);
+    if (!rows) return std::nullopt;
+    auto results = parts_.results.put_as_new(claims->generation, answer(requests, {}));
+    if (!results) return std::nullopt;
+    // DANGER: the ledger's lock before the limits, as in claim(). Nobody who waits hears that a key
+    // is worked on before it is claimed with care, so that nothing here may take long.
+    std::vector<Connection::Planned> all{
+        {sql::claims_lock_shared, {*parts_.table}},
+        {sql::short_limits, {std::to_string(patience.count()), std::to_string(limit.count())}}};
+    for (auto* more : {&claims->statements, &*rows}) {
+        all.insert(all.end(), std::move_iterator(more->begin()), std::move_iterator(more->end()));
+    }
+    all.push_back(std::move(*results));
+    return all;
 }
 
 // DANGER: the keys are claimed first, as in an attempt; otherwise the sink could refuse a row only
@@ -110,6 +175,11 @@ std::vector<ResultStore::Stored> SinkTransaction::write(Transaction& transaction
         throw SinkMismatch("the sink gave " + std::to_string(results.size()) + " results for " +
                            std::to_string(fresh.size()) + " requests");
     }
+    return answer(fresh, std::move(results));
+}
+
+std::vector<ResultStore::Stored> SinkTransaction::answer(std::span<RequestInBatch* const> fresh,
+                                                         std::vector<MessageResult> results) const {
     results.resize(fresh.size());
     std::vector<ResultStore::Stored> stored;
     for (std::size_t i = 0; i < fresh.size(); ++i) {

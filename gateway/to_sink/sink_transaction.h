@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dedup/base/expects.h"
+#include "dedup/claims/table_store.h"
 #include "dedup/message/message.h"
 #include "dedup/policy/refusal_search.h"
 #include "dedup/sink/sink.h"
@@ -53,7 +54,8 @@ class SinkTransaction {
 
     // `again`: what was presumed did not hold; nothing of it landed. REQUIRES: no two of them have
     // the same digest, none is rejected. Where a claim waits for longer than `patience` it fails
-    // (55P03) while claiming().
+    // (55P03) while claiming(). Few requests are tried in one round trip first, as if all of their
+    // keys were new.
     Settlement attempt(Connection& connection, std::span<RequestInBatch* const> requests,
                        std::chrono::milliseconds patience);
     // Finds the requests that the sink refuses, as RefusalSearch::run() says, and rolls back.
@@ -72,6 +74,15 @@ class SinkTransaction {
         std::vector<RequestInBatch*> known;
     };
     UnfencedTransaction begin(Connection& connection);
+    bool may_be_at_once(std::span<RequestInBatch* const> requests) const;
+    // Returns whether it landed; if not, nothing of it did.
+    bool land_at_once(Connection& connection, std::span<RequestInBatch* const> requests,
+                      std::chrono::milliseconds patience);
+    std::optional<std::vector<Connection::Planned>> statements_at_once(
+        std::span<RequestInBatch* const> requests, std::chrono::milliseconds patience,
+        std::chrono::milliseconds limit);
+    std::vector<ResultStore::Stored> answer(std::span<RequestInBatch* const> fresh,
+                                            std::vector<MessageResult> results) const;
     std::optional<Claimed> sort(UnfencedTransaction& unfenced,
                                 std::span<RequestInBatch* const> requests,
                                 std::chrono::milliseconds patience);
@@ -82,6 +93,7 @@ class SinkTransaction {
                                            std::span<RequestInBatch* const> fresh);
     void replay(Transaction& transaction, std::span<RequestInBatch* const> known);
     Parts parts_;
+    CopyPresumption presumption_;  // of keys that are all new
     Origin origin_ = Origin::ours;
     bool claiming_ = false;
 };

@@ -29,7 +29,6 @@ void copy_rows(Transaction& transaction, const TablePlan& plan, std::span<const 
     transaction.copy_end();
 }
 
-
 // Appends the row's fields as a statement's values; those of the key alone if `keys`.
 void append_values(const TablePlan& plan, const EncodedRow& row, bool keys, Parameters& values) {
     const auto fields = fields_of(plan, row.bytes);
@@ -41,10 +40,8 @@ void append_values(const TablePlan& plan, const EncodedRow& row, bool keys, Para
 
 // The statements that take these rows by VALUES, or remove those of these keys.
 std::vector<SinkStatement> values_statements(const TablePlan& plan,
-                                             std::span<const EncodedRow> rows, bool removes) {
-    const std::string_view sql = removes        ? sql::sink_remove_values
-                                 : plan.upserts ? sql::sink_upsert_values
-                                                : sql::sink_insert_row;
+                                             std::span<const EncodedRow> rows, std::string_view sql,
+                                             bool removes = false) {
     const std::vector<ValueLists>& lists = removes ? plan.keys_of_values : plan.rows_of_values;
     std::vector<SinkStatement> statements;
     while (!rows.empty()) {
@@ -90,8 +87,9 @@ std::vector<SinkStatement> upserts_by_values(Transaction& transaction, const Tab
         newest.push_back(rows[static_cast<std::size_t>(last.integer(row, 0) - 1)]);
     }
     std::ranges::copy_if(rows, std::back_inserter(removed), &EncodedRow::removes);
-    std::vector<SinkStatement> statements = values_statements(plan, removed, true);
-    for (SinkStatement& one : values_statements(plan, newest, false)) {
+    std::vector<SinkStatement> statements =
+        values_statements(plan, removed, sql::sink_remove_values, true);
+    for (SinkStatement& one : values_statements(plan, newest, sql::sink_upsert_values)) {
         statements.push_back(std::move(one));
     }
     return statements;
@@ -107,11 +105,19 @@ void run_together(Transaction& transaction, const std::vector<SinkStatement>& st
 
 }  // namespace
 
+bool can_be_at_once(const TablePlan& plan) { return !plan.values; }
+
+std::vector<SinkStatement> checked_statements(const TablePlan& plan,
+                                              std::span<const EncodedRow> rows) {
+    expects(plan.tuples && can_be_at_once(plan), "the rows are inserted by VALUES");
+    return values_statements(plan, rows, sql::sink_insert_checked);
+}
+
 bool has_row_statements(const TablePlan& plan) { return !plan.values || !plan.upserts; }
 
 std::vector<SinkStatement> row_statements(const TablePlan& plan, std::span<const EncodedRow> rows) {
     expects(has_row_statements(plan), "the rows are written by statements alone");
-    if (plan.tuples) return values_statements(plan, rows, false);
+    if (plan.tuples) return values_statements(plan, rows, sql::sink_insert_row);
     const Connection::Names& names = plan.pieces;
     std::vector<SinkStatement> statements;
     Parameters parameters = rows_as_array(plan, rows);
@@ -132,8 +138,9 @@ std::vector<SinkStatement> row_statements(const TablePlan& plan, std::span<const
 
 void write_rows(Transaction& transaction, const TablePlan& plan, std::span<const EncodedRow> rows) {
     if (plan.values) {
-        return run_together(transaction, plan.upserts ? upserts_by_values(transaction, plan, rows)
-                                                      : values_statements(plan, rows, false));
+        return run_together(transaction,
+                            plan.upserts ? upserts_by_values(transaction, plan, rows)
+                                         : values_statements(plan, rows, sql::sink_insert_row));
     }
     if (plan.tuples) return copy_rows(transaction, plan, rows);
     for (const SinkStatement& statement : row_statements(plan, rows)) {

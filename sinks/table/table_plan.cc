@@ -81,9 +81,9 @@ class Judge {
             say("has column `" + column.name + "` of type " + column.type_name + ", which " +
                 fault);
         }
-        const bool record_time =
-            wanted.conversion.steps.empty() &&
-            wanted.source.kind == FieldSource::Kind::metadata && wanted.source.text == "timestamp";
+        const bool record_time = wanted.conversion.steps.empty() &&
+                                 wanted.source.kind == FieldSource::Kind::metadata &&
+                                 wanted.source.text == "timestamp";
         const bool holds_time = type->kind == TypeKind::timestamptz ||
                                 type->kind == TypeKind::timestamp || type->kind == TypeKind::text ||
                                 type->kind == TypeKind::json || type->kind == TypeKind::jsonb;
@@ -253,6 +253,7 @@ TablePlan make_plan(const TableSinkOptions& options, const CatalogTable& table) 
         if (column == nullptr) continue;
         judge.column(wanted, *column);
         PlannedColumn planned;
+        plan.readable = plan.readable && column->may_select;
         planned.name = column->name;
         planned.type = supported_type(table, *column).value_or(ColumnType{});
         planned.provenance = provenance_of(wanted.source.kind);

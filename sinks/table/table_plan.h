@@ -35,6 +35,7 @@ struct TablePlan {
     bool upserts = false;
     bool values = false;  // rows travel by INSERT ... VALUES
     std::string note;     // what is special about how the table is written; may be empty
+    bool readable = true;  // its columns may be selected
     std::vector<PlannedColumn> columns;     // in the order of the config
     std::vector<std::uint32_t> live_types;  // of every live column, in the table's order
     std::vector<int> column_at;             // for each live column its index in `columns`, or -1

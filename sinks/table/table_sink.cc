@@ -6,6 +6,7 @@
 
 #include "dedup/base/expects.h"
 #include "dedup/base/nearest_name.h"
+#include "dedup/base/text.h"
 #include "dedup/postgres/binary.h"
 #include "schemas/queries.h"
 #include "sinks/columns/catalog.h"
@@ -228,6 +229,24 @@ void TableSink::write(Transaction& transaction, const BatchContext&,
     std::deque<std::string> anew;
     take_numbers(plan->number, plan->plan, messages, rows, anew);
     write_rows(transaction, plan->plan, rows);
+}
+
+// DANGER: without guard_table() before the rows. They are sent as the types that the columns had,
+// never as COPY, and their statement fails if the table is another one, or the last one does.
+std::optional<std::vector<SinkStatement>> TableSink::at_once(
+    const BatchContext&, std::span<const Message* const> messages) {
+    static const std::string unchanged =
+        replaced(std::string(sql::sink_unchanged), "{fingerprint}", sql::sink_fingerprint);
+    const Numbered* const numbered = current();
+    const TablePlan& plan = numbered->plan;
+    if (!can_be_at_once(plan)) return std::nullopt;
+    std::vector<EncodedRow> rows = rows_of(messages);
+    std::deque<std::string> anew;
+    take_numbers(numbered->number, plan, messages, rows, anew);
+    if (plan.tuples && plan.readable) return checked_statements(plan, rows);
+    std::vector<SinkStatement> statements = row_statements(plan, rows);
+    statements.push_back({unchanged, {plan.table, plan.fingerprint}});
+    return statements;
 }
 
 bool TableSink::begin_parts(Transaction& transaction) {

@@ -31,6 +31,8 @@ class TableSink final : public Sink {
     std::vector<Preview> preview(const Message& message) const override;
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
+    std::optional<std::vector<SinkStatement>> at_once(
+        const BatchContext& context, std::span<const Message* const> messages) override;
     bool begin_parts(Transaction& transaction) override;
     std::vector<SinkStatement> part(const BatchContext& context,
                                     std::span<const Message* const> messages) override;

@@ -41,6 +41,55 @@ TEST_F(FrozenSessionGuard, ATypeThatCopyTakesSilentlyIsAMismatch) {
     EXPECT_EQ(database().number("SELECT count(*) FROM target"), 0);
 }
 
+// Without the look that precedes a COPY.
+class AtOnce : public FrozenSessionGuard {
+  protected:
+    // Whether it landed.
+    bool send() {
+        const auto statements = sink_->at_once({"group", "topic"}, messages_.all());
+        OwnedTransaction transaction(connection_, OwnedTransaction::Begin::with_first);
+        try {
+            transaction.run_whole(statements.value());
+            return true;
+        } catch (const PostgresError&) {
+            return false;
+        }
+    }
+    // After the change of the table nothing lands, until it is prepared again.
+    void expect_refused_after(const std::string& change) {
+        ASSERT_TRUE(send());
+        database().execute("DELETE FROM target; " + change);
+        EXPECT_FALSE(send()) << change;
+        EXPECT_EQ(database().number("SELECT count(*) FROM target"), 0) << change;
+    }
+    void expect_changes_refused() {
+        expect_refused_after("ALTER TABLE target ALTER amount TYPE double precision");
+        database().execute("ALTER TABLE target ALTER amount TYPE bigint");
+        expect_refused_after("ALTER TABLE target ALTER amount TYPE numeric");
+        database().execute("ALTER TABLE target ALTER amount TYPE bigint");
+        expect_refused_after("ALTER TABLE target DROP amount");
+        database().execute("ALTER TABLE target ADD amount bigint");
+        prepare();
+        expect_refused_after("ALTER TABLE target SET UNLOGGED");
+        database().execute("ALTER TABLE target SET LOGGED, ALTER amount TYPE numeric(30,2)");
+        prepare();
+        // It would be rounded.
+        expect_refused_after("ALTER TABLE target ALTER amount TYPE numeric(30,1)");
+        prepare();
+        EXPECT_TRUE(send());
+    }
+};
+
+TEST_F(AtOnce, AChangedTableTakesNothing) { expect_changes_refused(); }
+
+TEST_F(AtOnce, AChangedTableTakesNothingWhereItsColumnsMayNotBeSelected) {
+    database().execute("REVOKE SELECT ON target FROM " + std::string(worker_role));
+    sink_.reset();
+    prepare();
+    ASSERT_EQ(messages_.encode(*sink_), 0);
+    expect_changes_refused();
+}
+
 TEST_F(FrozenSessionGuard, RowsEncodedForTheOldTypeAreEncodedAnewAfterPrepare) {
     database().execute("ALTER TABLE target ALTER amount TYPE double precision");
     EXPECT_THROW(commit(messages_), SinkMismatch);

@@ -1,0 +1,219 @@
+// Requests whose whole transaction is one round trip, as if their keys were new: what happens where
+// they are not, where the sink refuses, and where the way to the server is cut.
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <future>
+
+#include "gateway/to_sink/sink_batcher.h"
+#include "tests/integration/gateway/order_sink.h"
+#include "tests/support/cutting_proxy.h"
+#include "tests/support/eventually.h"
+
+namespace onceward::support {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often each of them was asked for statements, and how often it wrote with care.
+struct Ways {
+    std::atomic<int> at_once{0}, with_care{0};
+};
+
+// Keys and bodies into the table of an order_sink; no results.
+class PlainSink final : public Sink {
+  public:
+    PlainSink(std::string table, Ways& ways)
+        : insert_("INSERT INTO " + table + " SELECT * FROM unnest($1::text[], $2::text[])"),
+          ways_(ways) {}
+    void write(Transaction& transaction, const BatchContext&,
+               std::span<const Message* const> messages) override {
+        ++ways_.with_care;
+        transaction.query(insert_, rows(messages));
+    }
+    std::optional<std::vector<SinkStatement>> at_once(
+        const BatchContext&, std::span<const Message* const> messages) override {
+        ++ways_.at_once;
+        return std::vector<SinkStatement>{{insert_, rows(messages), {}}};
+    }
+
+  private:
+    static Parameters rows(std::span<const Message* const> messages) {
+        std::vector<std::optional<std::string_view>> keys, bodies;
+        for (const Message* message : messages) {
+            keys.emplace_back(message->key_text);
+            bodies.emplace_back(message->record.payload.value());
+        }
+        return Parameters{}.texts(keys).texts(bodies);
+    }
+    std::string insert_;
+    Ways& ways_;
+};
+
+std::string words(const KeyedOutcome& outcome) {
+    if (const auto* problem = std::get_if<Problem>(&outcome)) {
+        return std::to_string(status_of(problem->kind));
+    }
+    switch (std::get<KeyedAnswer>(outcome).state) {
+        case KeyState::fresh: return "fresh";
+        case KeyState::replayed: return "replayed";
+        case KeyState::in_flight: return "in flight";
+        case KeyState::conflict: return "conflict";
+    }
+    return "";
+}
+
+class AtOnceTest : public ::testing::Test {
+  protected:
+    SinkBatcherOptions options() {
+        SinkBatcherOptions options = order_batcher(schema_, table_);
+        options.intake = [this, made = options.intake] {
+            SinkIntake intake = made();
+            intake.sink = std::make_unique<PlainSink>(table_, ways_);
+            return intake;
+        };
+        return options;
+    }
+    // The first transaction of a session reads what the next ones presume.
+    void start(SinkBatcherOptions with) {
+        batcher_ = std::make_unique<SinkBatcher>(std::move(with));
+        ASSERT_EQ(ask("first"), "fresh");
+        ways_.with_care = 0;
+    }
+    std::vector<std::future<std::string>> submit(
+        const std::vector<std::pair<std::string, std::string>>& bodies_of_keys) {
+        std::vector<KeyedRequest> requests;
+        auto promises = std::make_shared<std::vector<std::promise<std::string>>>();
+        std::vector<std::future<std::string>> answers;
+        for (const auto& [key, body] : bodies_of_keys) {
+            requests.push_back(order(key, body));
+            answers.push_back(promises->emplace_back().get_future());
+        }
+        batcher_->submit(std::move(requests), [promises](std::size_t at, KeyedOutcome outcome) {
+            (*promises)[at].set_value(words(outcome));
+        });
+        return answers;
+    }
+    std::string ask(const std::string& key, const std::string& body = "body") {
+        return submit({{key, body}}).front().get();
+    }
+    std::int64_t rows(const std::string& where = "true") {
+        return schema_.database().number("SELECT count(*) FROM " + table_ + " WHERE " + where);
+    }
+    void rotate() {
+        schema_.database().execute(
+            "SELECT rotate_ledger(ledger, generation) FROM generations WHERE sealed_at IS NULL");
+    }
+
+    FreshSchema schema_;
+    std::string table_ = order_table(schema_);
+    Ways ways_;
+    std::unique_ptr<SinkBatcher> batcher_;
+};
+
+TEST_F(AtOnceTest, NewKeysNeedNoCareAndTheirRepeatsGetTheirAnswer) {
+    start(options());
+    EXPECT_EQ(ask("a"), "fresh");
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(std::to_string(i)), "fresh");
+    EXPECT_LE(ways_.with_care, 1) << "the first of the second session";
+    EXPECT_EQ(ask("a"), "replayed");
+    EXPECT_EQ(ask("a", "another"), "conflict");
+    EXPECT_EQ(ask("7"), "replayed");
+    EXPECT_EQ(rows(), 22);
+    EXPECT_EQ(schema_.database().number("SELECT count(*) FROM results_1_1"), 22);
+}
+
+TEST_F(AtOnceTest, ARepeatAmongNewKeysKeepsNoneOfThemBack) {
+    start(options());
+    auto answers = submit({{"a", "body"}, {"first", "body"}, {"b", "body"}});
+    EXPECT_EQ(answers[0].get(), "fresh");
+    EXPECT_EQ(answers[1].get(), "replayed");
+    EXPECT_EQ(answers[2].get(), "fresh");
+    EXPECT_EQ(rows(), 3);
+}
+
+TEST_F(AtOnceTest, WhatTheSinkRefusesHoldsNoKeyAndTheOthersLand) {
+    start(options());
+    auto answers = submit({{"a", "body"}, {"x", "bad"}, {"b", "body"}});
+    EXPECT_EQ(answers[0].get(), "fresh");
+    EXPECT_EQ(answers[1].get(), "422");
+    EXPECT_EQ(answers[2].get(), "fresh");
+    EXPECT_EQ(ask("x", "good"), "fresh");
+    EXPECT_EQ(rows(), 4);
+}
+
+// DANGER: where nobody checked which generation is open, a claim would go into a sealed one, where
+// nobody looks for it again once that is dropped.
+TEST_F(AtOnceTest, ASealedGenerationGetsNoClaimAndItsKeysAreKnown) {
+    start(options());
+    rotate();
+    EXPECT_EQ(ask("a"), "fresh");
+    EXPECT_EQ(ways_.with_care, 1) << "another generation was open";
+    EXPECT_EQ(schema_.database().number("SELECT count(*) FROM claims_1_1"), 1);
+    EXPECT_EQ(schema_.database().number("SELECT count(*) FROM claims_1_2"), 1);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(std::to_string(i)), "fresh");
+    EXPECT_LT(ways_.with_care, 10) << "most are at once, with a sealed generation too";
+    EXPECT_EQ(ask("first"), "replayed") << "a sealed generation has it";
+    EXPECT_EQ(rows("key = 'first'"), 1);
+}
+
+// Nothing says that a key is worked on before it is claimed with care.
+TEST_F(AtOnceTest, WhoRepeatsWhileTheSinkIsSlowHearsSoSoon) {
+    schema_.database().execute(
+        "CREATE FUNCTION " + schema_.name() +
+        ".slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.key = 'slow' THEN PERFORM "
+        "pg_sleep(4); END IF; RETURN NEW; END $$; CREATE TRIGGER slow BEFORE INSERT ON " +
+        table_ + " FOR EACH ROW EXECUTE FUNCTION " + schema_.name() + ".slow()");
+    start(options());
+    const auto begun = std::chrono::steady_clock::now();
+    auto slow = submit({{"slow", "body"}});
+    EXPECT_EQ(ask("slow"), "in flight");
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 3s);
+    EXPECT_EQ(slow.front().get(), "fresh");
+    EXPECT_EQ(rows("key = 'slow'"), 1);
+}
+
+// Cut at its COMMIT or at the answer: the same request again, and its own result is no replay.
+TEST_F(AtOnceTest, AConnectionThatIsCutAtTheCommitLeavesItInDoubt) {
+    const auto port =
+        static_cast<std::uint16_t>(schema_.database().number("SELECT inet_server_port()"));
+    CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
+    std::atomic<CommitFault> armed{CommitFault::none};
+    proxy.on_commit([&](const ProxiedCommit&) { return armed.exchange(CommitFault::none); });
+    SinkBatcherOptions through = options();
+    through.postgres.dsn = through.postgres.dsn.reveal() +
+                           " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    start(through);
+    const CommitFault faults[] = {CommitFault::cut_before, CommitFault::cut_inside_request,
+                                  CommitFault::cut_after, CommitFault::cut_inside_answer};
+    constexpr int rounds = 20;
+    for (int round = 0; round < rounds; ++round) {
+        // With care, as its session is a new one.
+        ASSERT_EQ(ask("before " + std::to_string(round)), "fresh");
+        armed = faults[round % 4];
+        const std::string key = std::to_string(round);
+        EXPECT_EQ(ask(key), "fresh") << round;
+        EXPECT_EQ(armed, CommitFault::none) << "the fault was not injected";
+        EXPECT_EQ(ask(key), "replayed") << round;
+    }
+    EXPECT_EQ(rows(), 2 * rounds + 1);
+    EXPECT_GE(ways_.at_once, rounds / 4) << "some of them met a round trip of all";
+}
+
+// Both sessions of a route work on different keys at the same time.
+TEST_F(AtOnceTest, ASecondSessionTakesWhatArrivesWhileTheFirstIsBusy) {
+    schema_.database().execute(
+        "CREATE FUNCTION " + schema_.name() +
+        ".slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.key = 'slow' THEN PERFORM "
+        "pg_sleep(4); END IF; RETURN NEW; END $$; CREATE TRIGGER slow BEFORE INSERT ON " +
+        table_ + " FOR EACH ROW EXECUTE FUNCTION " + schema_.name() + ".slow()");
+    start(options());
+    auto slow = submit({{"slow", "body"}});
+    EXPECT_EQ(ask("quick"), "fresh");
+    EXPECT_NE(slow.front().wait_for(0s), std::future_status::ready);
+    EXPECT_EQ(slow.front().get(), "fresh");
+}
+
+}  // namespace
+}  // namespace onceward::support
