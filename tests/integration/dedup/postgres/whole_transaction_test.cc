@@ -116,10 +116,10 @@ TEST_F(WholeTransactionTest, IsInDoubtWhereItsSessionEndsInItsCommit) {
     EXPECT_TRUE(failed->in_doubt);
 }
 
-struct Meant : std::exception {};
+struct Thrown : std::exception {};
 
 TEST_F(WholeTransactionTest, IsCommittedThoughTheWorkMeanwhileThrows) {
-    EXPECT_THROW(run({insert(1)}, [] { throw Meant(); }), Meant);
+    EXPECT_THROW(run({insert(1)}, [] { throw Thrown(); }), Thrown);
     EXPECT_EQ(numbers(), "1") << "as after a crash that follows it";
     EXPECT_FALSE(connection_.in_transaction());
 }
