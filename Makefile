@@ -183,8 +183,8 @@ bench-peers: ## Compared with Debezium, spring-kafka, kcat | psql (ARGUMENTS='--
 bench-http: ## The goals for a front door that runs: URL=... BODY='{"amount": 1}' (needs wrk)
 	@scripts/bench-http '$(URL)' '$(or $(BODY),{})'
 
-bench-door: ## The front door compared with a service in Go, row 20: ROUNDS=5 (needs wrk and Go)
-	@scripts/setup build
+bench-door: ## The front door compared with a service in Go, row 20: ROUNDS=5 (wrk, Go)
+	@scripts/setup door
 	@scripts/configure release
 	@cmake --build --preset release --target onceward
 	@scripts/bench-door

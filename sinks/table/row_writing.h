@@ -28,8 +28,8 @@ bool can_be_at_once(const TablePlan& plan);
 std::vector<SinkStatement> checked_statements(const TablePlan& plan,
                                               std::span<const EncodedRow> rows);
 
-// What write_rows() does as statements alone: rows that COPY would take are inserted by VALUES. REQUIRES:
-// has_row_statements().
+// What write_rows() does as statements alone: rows that COPY would take are inserted by VALUES.
+// REQUIRES: has_row_statements().
 std::vector<SinkStatement> row_statements(const TablePlan& plan, std::span<const EncodedRow> rows);
 
 }  // namespace onceward

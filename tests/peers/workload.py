@@ -51,8 +51,9 @@ class Producer:
     def __init__(self, servers, topic):
         self.kcat = subprocess.Popen(
             # -E: a broker that is away for a while does not end it.
-            ['kcat', '-P', '-E', '-b', servers, '-t', topic, '-K', '\t', '-X', 'enable.idempotence=true',
-             '-X', 'linger.ms=5', '-X', 'partitioner=murmur2_random'],
+            ['kcat', '-P', '-E', '-b', servers, '-t', topic, '-K', '\t',
+             '-X', 'enable.idempotence=true', '-X', 'linger.ms=5',
+             '-X', 'partitioner=murmur2_random'],
             stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def send(self, key, text):
