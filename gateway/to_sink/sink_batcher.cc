@@ -14,11 +14,6 @@ constexpr std::chrono::milliseconds held_for{50};
 constexpr std::chrono::seconds grace{1};
 // That many batches fit into a request's deadline, or into the limit of a statement.
 constexpr int batches = 20;
-// The second session takes a batch while no more requests than these are under way. More of them
-// are cheaper together than side by side.
-constexpr std::size_t few = 16;
-
-std::size_t place_of(auto lane) { return static_cast<std::size_t>(lane); }
 
 }  // namespace
 
@@ -41,26 +36,16 @@ std::chrono::steady_clock::time_point first_deadline(const Batch& batch) {
     return first;
 }
 
-std::chrono::milliseconds longest_batch(const SinkBatcherOptions& options) {
-    return std::min(options.longest_request, options.postgres.statement_timeout) / batches;
-}
-
 }  // namespace
 
 // A request that arrives while a batch runs must be answered long before its deadline, so that a
 // batch may take only a small share of it.
 SinkBatcher::SinkBatcher(SinkBatcherOptions options)
     : options_(std::move(options)),
-      sizes_{BatchSize(options_.batch, longest_batch(options_)),
-             BatchSize(options_.batch, longest_batch(options_))} {
+      size_(options_.batch,
+            std::min(options_.longest_request, options_.postgres.statement_timeout) / batches) {
     options_.originals = [this](std::span<const Digest> keys) { tell_originals(keys); };
-    // The transactions of a log commit one at a time.
-    const bool alone = options_.ledger.store != StoreKind::table;
-    for (const Lane lane : {Lane::main, Lane::second}) {
-        if (lane == Lane::second && alone) break;
-        workers_[place_of(lane)] =
-            std::jthread([this, lane](const std::stop_token& stop) { run(lane, stop); });
-    }
+    worker_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 
@@ -69,10 +54,8 @@ SinkBatcher::~SinkBatcher() {
         const MutexLock lock(mutex_);
         stopping_ = true;
     }
-    for (std::jthread& worker : workers_) worker.request_stop();
-    for (std::jthread& worker : workers_) {
-        if (worker.joinable()) worker.join();
-    }
+    worker_.request_stop();
+    worker_.join();
     watcher_.request_stop();
     watcher_.join();
     for (auto* left : {&queue_, &held_}) {
@@ -113,7 +96,7 @@ void SinkBatcher::admit(KeyTurns::Turn turn, ToldLater& told) {
     const auto deadline = turn.arrived + options_.longest_request;
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>((own ? deadline : until) - now);
     std::optional<KeyTurns::Turn> next = turns_.admit(std::move(turn), wait, now, told);
-    if (!next) return wake_watcher();
+    if (!next) return wake_watch_.notify_one();
     groups_[next->request->digest] = next->group;
     auto queued = std::make_unique<Queued>();
     queued->request.at.request = std::move(*next->request);
@@ -124,55 +107,27 @@ void SinkBatcher::admit(KeyTurns::Turn turn, ToldLater& told) {
     queued->request.deadline = deadline;
     queued->request.wait_until = until;
     queue_.push_back(std::move(queued));
-    wake_worker();
-    wake_watcher();
+    wake_.notify_one();
+    if (queue_.size() == 1) wake_watch_.notify_one();
 }
 
-// The second one leaves to the first what waits for other processes, and what is only looked up.
-bool SinkBatcher::has_work(Lane lane) const {
-    if (lane == Lane::main) return !queue_.empty() || !questions_.none_unread() || held_anew_;
-    std::size_t under_way = queue_.size();
-    for (const Batch& batch : running_) under_way += batch.requests.size();
-    return !queue_.empty() && under_way <= few;
-}
-
-void SinkBatcher::wake_worker() {
-    for (const Lane lane : {Lane::main, Lane::second}) {
-        if (!running_[place_of(lane)].waits || !has_work(lane)) continue;
-        // It is awake from here on, though it runs later.
-        running_[place_of(lane)].waits = false;
-        return wake_[place_of(lane)].notify_one();
-    }
-}
-
-void SinkBatcher::wake_watcher() {
-    if (next_deadline() < watched_) wake_watch_.notify_one();
-}
-
-std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(Lane lane,
-                                                                      const std::stop_token& stop) {
+std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std::stop_token& stop) {
     MutexLock lock(mutex_);
-    Batch& running = running_[place_of(lane)];
-    const bool main = lane == Lane::main;
-    const auto next_try = main && !held_.empty() ? held_.front()->next_try : never;
     const auto work = [&]() ONCEWARD_REQUIRES(mutex_) {
-        running.waits = !has_work(lane);
-        return !running.waits;
+        return !queue_.empty() || !questions_.none_unread();
     };
-    wake_[place_of(lane)].wait_until(lock, stop, next_try, work);
-    running.waits = false;
-    if (main) held_anew_ = false;
+    wake_.wait_until(lock, stop, held_.empty() ? never : held_.front()->next_try, work);
     std::vector<std::unique_ptr<Queued>> batch;
     // What was submitted together stays together.
-    while (!queue_.empty() && (batch.size() < sizes_[place_of(lane)].next() ||
-                               queue_.front()->group == batch.back()->group)) {
+    while (!queue_.empty() &&
+           (batch.size() < size_.next() || queue_.front()->group == batch.back()->group)) {
         batch.push_back(std::move(queue_.front()));
         queue_.pop_front();
     }
-    if (main) gather_held(batch);
-    for (const auto& queued : batch) running.requests.push_back(queued.get());
-    running.deadline = first_deadline(running.requests);
-    wake_watcher();
+    gather_held(batch);
+    for (const auto& queued : batch) running_.push_back(queued.get());
+    running_deadline_ = first_deadline(running_);
+    if (running_deadline_ != never) wake_watch_.notify_one();
     return batch;
 }
 
@@ -190,20 +145,18 @@ void SinkBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
     std::erase(held_, nullptr);
 }
 
-void SinkBatcher::hold_unfinished(Lane lane, std::vector<std::unique_ptr<Queued>>& batch) {
+void SinkBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
     std::vector<Digest> elsewhere;
     {
         const MutexLock lock(mutex_);
         for (auto& queued : batch) {
             if (queued->request.state == RequestState::decided) continue;
-            std::erase(running_[place_of(lane)].requests, queued.get());
+            std::erase(running_, queued.get());
             queued->next_try = Clock::now() + held_for;
             elsewhere.push_back(queued->request.at.request.digest);
             held_.push_back(std::move(queued));
         }
         std::erase(batch, nullptr);
-        held_anew_ = held_anew_ || (lane == Lane::second && !elsewhere.empty());
-        wake_worker();
     }
     // Only an original makes others wait: it has claimed the key and not committed.
     tell_originals(elsewhere);
@@ -220,37 +173,33 @@ void SinkBatcher::tell_originals(std::span<const Digest> keys) {
     tell(told);
 }
 
-void SinkBatcher::run(Lane lane, const std::stop_token& stop) {
+void SinkBatcher::run(const std::stop_token& stop) {
     std::unique_ptr<SinkSession> session;
     while (!stop.stop_requested()) {
-        std::vector<std::unique_ptr<Queued>> batch = gather(lane, stop);
+        std::vector<std::unique_ptr<Queued>> batch = gather(stop);
         try {
             if (!session) session = std::make_unique<SinkSession>(options_, stop);
             std::vector<WaitingRequest*> requests;
             for (const auto& queued : batch) requests.push_back(&queued->request);
             const auto begun = Clock::now();
             if (!requests.empty()) session->carry_out(requests);
-            sizes_[place_of(lane)].took(requests.size(), Clock::now() - begun);
-            hold_unfinished(lane, batch);
+            size_.took(requests.size(), Clock::now() - begun);
+            hold_unfinished(batch);
         } catch (const std::exception& error) {
             // What is not PostgreSQL's: a schema of another version, a ledger with another store,
             // a format that cannot be set up.
             log_error("http.batch_failed", {{"route", options_.name}, {"error", error.what()}});
         }
-        answer_all(lane, batch);
-        if (lane == Lane::main) read_questions(session.get());
+        answer_all(batch);
+        std::vector<StatusQuestions::Pointer> questions;
+        {
+            const MutexLock lock(mutex_);
+            questions = questions_.take_unread();
+        }
+        if (questions.empty()) continue;
+        // After a batch and in its session: what it reports was committed.
+        tell(questions, session ? session->look(keys_of(questions)) : std::nullopt);
     }
-}
-
-// After a batch and in its session: what it reports was committed.
-void SinkBatcher::read_questions(SinkSession* session) {
-    std::vector<StatusQuestions::Pointer> questions;
-    {
-        const MutexLock lock(mutex_);
-        questions = questions_.take_unread();
-    }
-    if (questions.empty()) return;
-    tell(questions, session != nullptr ? session->look(keys_of(questions)) : std::nullopt);
 }
 
 void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(StatusOutcome)> then) {
@@ -270,20 +219,20 @@ void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(Status
             outcome = KeyStatus{.state = KeyStatus::State::in_flight};
         } else if (!stopping_ && questions_.ask(key, asked, Clock::now() + options_.longest_request,
                                                 options_.waiting)) {
-            wake_worker();
-            wake_watcher();
+            wake_.notify_one();
+            wake_watch_.notify_one();
             return;
         }
     }
     then(std::move(outcome));
 }
 
-void SinkBatcher::answer_all(Lane lane, std::vector<std::unique_ptr<Queued>>& requests) {
+void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
     {
         // From here on nothing else answers them.
         const MutexLock lock(mutex_);
-        running_[place_of(lane)].requests.clear();
-        running_[place_of(lane)].deadline = never;
+        running_.clear();
+        running_deadline_ = never;
     }
     for (auto& queued : requests) {
         if (queued->request.state != RequestState::decided) {
@@ -319,23 +268,20 @@ void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
 }
 
 SinkBatcher::Clock::time_point SinkBatcher::next_deadline() const {
-    return std::min({turns_.next_deadline(), running_.front().deadline, running_.back().deadline,
-                     questions_.next_deadline(),
+    return std::min({turns_.next_deadline(), running_deadline_, questions_.next_deadline(),
                      queue_.empty() ? never : queue_.front()->request.deadline});
 }
 
-// Those of the batches under way whose time is over: a COMMIT may wait for a standby, or a server
-// say nothing, for ever. Their keys stay in flight until it ends.
-std::vector<Asking> SinkBatcher::tell_of_batches(Clock::time_point now) {
+// Those of the batch under way whose time is over: a COMMIT may wait for a standby, or a server say
+// nothing, for ever. Their keys stay in flight until it ends.
+std::vector<Asking> SinkBatcher::tell_of_batch(Clock::time_point now) {
     std::vector<Asking> late;
-    for (Batch& batch : running_) {
-        if (batch.deadline > now) continue;
-        for (Queued* queued : batch.requests) {
-            if (!queued->asking || queued->request.deadline + grace > now) continue;
-            late.push_back(*std::exchange(queued->asking, std::nullopt));
-        }
-        batch.deadline = first_deadline(batch.requests);
+    if (running_deadline_ > now) return late;
+    for (Queued* queued : running_) {
+        if (!queued->asking || queued->request.deadline + grace > now) continue;
+        late.push_back(*std::exchange(queued->asking, std::nullopt));
     }
+    running_deadline_ = first_deadline(running_);
     return late;
 }
 
@@ -356,19 +302,16 @@ std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::take_overdue(Cloc
 void SinkBatcher::watch(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
-        // A deadline that has become a later one wakes it all the same: once for each of those is
-        // less than for each request.
-        watched_ = next_deadline();
-        wake_watch_.wait_until(lock, stop, watched_, [&]() ONCEWARD_REQUIRES(mutex_) {
-            return next_deadline() < watched_;
-        });
+        const auto next = next_deadline();
+        wake_watch_.wait_until(lock, stop, next,
+                               [&]() ONCEWARD_REQUIRES(mutex_) { return next_deadline() != next; });
         ToldLater late = turns_.late(Clock::now());
-        const std::vector<Asking> of_batches = tell_of_batches(Clock::now());
+        const std::vector<Asking> of_batch = tell_of_batch(Clock::now());
         const auto questions = questions_.take_overdue(Clock::now());
         std::vector<std::unique_ptr<Queued>> overdue = take_overdue(Clock::now());
         lock.unlock();
         tell(late);
-        for (const Asking& one : of_batches) one.tell(ask_again_later());
+        for (const Asking& one : of_batch) one.tell(ask_again_later());
         tell(questions);
         for (const auto& one : overdue) answer(*one, ask_again_soon());
         lock.lock();

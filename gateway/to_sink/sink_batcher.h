@@ -1,14 +1,12 @@
 #pragma once
 // Carries requests out, many in one transaction: a batch is what arrived during the previous
-// commit, so a lone request does not wait. One for each route, with sessions and threads of its
-// own: a second one takes part while few requests are under way and the ledger is a table. A
-// request whose key another process works on is tried again along with the next batches,
+// commit, so a lone request does not wait. One for each route, with a session and threads of its
+// own. A request whose key another process works on is tried again along with the next batches,
 // which do not wait for it. Thread-safe; every request is answered once, at its deadline at the
 // latest, or a second later if it is in a transaction that does not end. If PostgreSQL is away,
 // requests wait for it until then.
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -69,53 +67,39 @@ class SinkBatcher final : public RequestTarget {
   private:
     using Clock = std::chrono::steady_clock;
     struct Queued;
-    // A session of the route, with its thread.
-    enum class Lane : std::uint8_t { main, second };
-    static constexpr std::size_t lanes = 2;
-    // The batch that a session carries out.
-    struct Batch {
-        std::vector<Queued*> requests;
-        Clock::time_point deadline = never;  // of the first of them that was not answered
-        bool waits = false;                  // its thread waits for one
-    };
-    void run(Lane lane, const std::stop_token& stop);
+    void run(const std::stop_token& stop);
     void watch(const std::stop_token& stop);
     Clock::time_point next_deadline() const ONCEWARD_REQUIRES(mutex_);
     std::vector<std::unique_ptr<Queued>> take_overdue(Clock::time_point now)
         ONCEWARD_REQUIRES(mutex_);
-    std::vector<Asking> tell_of_batches(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
-    bool has_work(Lane lane) const ONCEWARD_REQUIRES(mutex_);
-    void wake_worker() ONCEWARD_REQUIRES(mutex_);
-    void wake_watcher() ONCEWARD_REQUIRES(mutex_);
-    std::vector<std::unique_ptr<Queued>> gather(Lane lane, const std::stop_token& stop);
+    std::vector<Asking> tell_of_batch(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
+    std::vector<std::unique_ptr<Queued>> gather(const std::stop_token& stop);
     void gather_held(std::vector<std::unique_ptr<Queued>>& batch) ONCEWARD_REQUIRES(mutex_);
-    void hold_unfinished(Lane lane, std::vector<std::unique_ptr<Queued>>& batch);
-    void read_questions(SinkSession* session);
+    void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
     void admit(KeyTurns::Turn turn, ToldLater& told) ONCEWARD_REQUIRES(mutex_);
     void tell_originals(std::span<const Digest> keys) ONCEWARD_EXCLUDES(mutex_);
     void answer(Queued& queued, KeyedOutcome outcome) ONCEWARD_EXCLUDES(mutex_);
-    void answer_all(Lane lane, std::vector<std::unique_ptr<Queued>>& requests);
+    void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
 
     SinkBatcherOptions options_;
-    std::array<BatchSize, lanes> sizes_;  // each of its lane's thread
+    BatchSize size_;  // of the worker's thread
     Mutex mutex_;
-    std::array<std::condition_variable_any, lanes> wake_;  // work
-    std::condition_variable_any wake_watch_;               // a deadline
+    std::condition_variable_any wake_;        // work
+    std::condition_variable_any wake_watch_;  // a deadline
     // Nearly in the order of their deadlines.
     std::deque<std::unique_ptr<Queued>> queue_ ONCEWARD_GUARDED_BY(mutex_);
     // Elsewhere; in the order of their next tries.
     std::deque<std::unique_ptr<Queued>> held_ ONCEWARD_GUARDED_BY(mutex_);
-    bool held_anew_ ONCEWARD_GUARDED_BY(mutex_) = false;  // by the second session
-    std::array<Batch, lanes> running_ ONCEWARD_GUARDED_BY(mutex_);
-    Clock::time_point watched_ ONCEWARD_GUARDED_BY(mutex_) =
-        never;  // the watcher sleeps until then
+    std::vector<Queued*> running_ ONCEWARD_GUARDED_BY(mutex_);  // the batch that is carried out
+    // The deadline of the first of them that was not answered.
+    Clock::time_point running_deadline_ ONCEWARD_GUARDED_BY(mutex_) = never;
     StatusQuestions questions_ ONCEWARD_GUARDED_BY(mutex_);
     KeyTurns turns_ ONCEWARD_GUARDED_BY(mutex_);
     // The keys that are worked on.
     std::unordered_map<Digest, std::uint64_t> groups_ ONCEWARD_GUARDED_BY(mutex_);
     std::uint64_t last_group_ ONCEWARD_GUARDED_BY(mutex_) = 0;
     bool stopping_ ONCEWARD_GUARDED_BY(mutex_) = false;
-    std::array<std::jthread, lanes> workers_;
+    std::jthread worker_;
     std::jthread watcher_;  // the last members: they use the others
 };
 

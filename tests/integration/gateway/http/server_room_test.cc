@@ -7,6 +7,7 @@
 
 #include "gateway/http/server.h"
 #include "tests/integration/gateway/raw_client.h"
+#include "tests/support/eventually.h"
 
 namespace onceward::support {
 namespace {
@@ -88,6 +89,8 @@ TEST_F(ServerRoom, SlowSendersGiveWayToSomebodyWhoWaits) {
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\nslow"};
     int closed = 0;
     for (const std::string& part : slow) {
+        // Those of the round before are gone, or the sender itself would wait for room.
+        ASSERT_TRUE(eventually(20s, [&] { return server_->counts().open == 0; }));
         RawClient sender(server_->port());
         sender.send(part);
         RawClient waits(server_->port());

@@ -201,19 +201,5 @@ TEST_F(AtOnceTest, AConnectionThatIsCutAtTheCommitLeavesItInDoubt) {
     EXPECT_GE(ways_.at_once, rounds / 4) << "some of them met a round trip of all";
 }
 
-// Both sessions of a route work on different keys at the same time.
-TEST_F(AtOnceTest, ASecondSessionTakesWhatArrivesWhileTheFirstIsBusy) {
-    schema_.database().execute(
-        "CREATE FUNCTION " + schema_.name() +
-        ".slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.key = 'slow' THEN PERFORM "
-        "pg_sleep(4); END IF; RETURN NEW; END $$; CREATE TRIGGER slow BEFORE INSERT ON " +
-        table_ + " FOR EACH ROW EXECUTE FUNCTION " + schema_.name() + ".slow()");
-    start(options());
-    auto slow = submit({{"slow", "body"}});
-    EXPECT_EQ(ask("quick"), "fresh");
-    EXPECT_NE(slow.front().wait_for(0s), std::future_status::ready);
-    EXPECT_EQ(slow.front().get(), "fresh");
-}
-
 }  // namespace
 }  // namespace onceward::support
