@@ -220,6 +220,10 @@ CuttingProxy::CuttingProxy(Protocol protocol, std::uint16_t target_port)
 CuttingProxy::~CuttingProxy() = default;
 
 std::uint16_t CuttingProxy::port() const { return engine_->port(); }
+std::string CuttingProxy::through(const std::string& dsn) const {
+    // libpq takes the last of repeated keywords.
+    return dsn + " sslmode=disable host=127.0.0.1 port=" + std::to_string(port());
+}
 
 void CuttingProxy::set_target(std::uint16_t port) {
     engine_->change([&](Engine::Settings& settings) { settings.target = port; });

@@ -5,6 +5,7 @@
 // else goes through as plain bytes.
 // Runs a thread of its own; every method is thread-safe and takes effect at once.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -44,6 +45,8 @@ class CuttingProxy {
     CuttingProxy& operator=(const CuttingProxy&) = delete;
 
     std::uint16_t port() const;
+    // libpq's connection string of the target, changed so that it leads through here, without TLS.
+    std::string through(const std::string& dsn) const;
     // Where new connections go.
     void set_target(std::uint16_t port);
     // Asked for each COMMIT, on the proxy's thread. An empty function: all of them pass.
@@ -79,6 +82,16 @@ class CuttingProxy {
   private:
     class Engine;
     std::unique_ptr<Engine> engine_;
+};
+
+// A proxy before a PostgreSQL that does `armed` to the next COMMIT, and is then armed no more.
+struct CommitTrap {
+    explicit CommitTrap(std::uint16_t target_port)
+        : proxy(CuttingProxy::Protocol::postgres, target_port) {
+        proxy.on_commit([this](const ProxiedCommit&) { return armed.exchange(CommitFault::none); });
+    }
+    std::atomic<CommitFault> armed{CommitFault::none};
+    CuttingProxy proxy;
 };
 
 }  // namespace onceward::support

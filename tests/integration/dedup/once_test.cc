@@ -219,20 +219,17 @@ TEST_F(OnceTest, WhoWaitsForAFirstCallThatFailsIsTheFirst) {
 // Whether it took effect or not: one effect, and this is no replay.
 TEST_F(OnceTest, ACommitInDoubtIsResolvedByTheAttemptsOwnId) {
     const auto port = static_cast<std::uint16_t>(database().number("SELECT inet_server_port()"));
-    CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
-    std::atomic<CommitFault> armed{CommitFault::none};
-    proxy.on_commit([&](const ProxiedCommit&) { return armed.exchange(CommitFault::none); });
+    CommitTrap trap(port);
     ConnectionOptions through = schema_.worker();
-    through.dsn = through.dsn.reveal() +
-                  " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    through.dsn = trap.proxy.through(through.dsn.reveal());
     Connection cut(through);
     int number = 0;
     for (const CommitFault fault : {CommitFault::cut_before, CommitFault::cut_inside_request,
                                     CommitFault::cut_after, CommitFault::cut_inside_answer}) {
         const std::string key = "k" + std::to_string(++number);
-        armed = fault;
+        trap.armed = fault;
         const OnceAnswer answer = once(cut, {"pay", "", key}, ledger_, pay(key));
-        EXPECT_EQ(armed, CommitFault::none) << "the fault was not injected";
+        EXPECT_EQ(trap.armed, CommitFault::none) << "the fault was not injected";
         EXPECT_EQ(answer.kind, Kind::applied);
         EXPECT_EQ(answer.result.body, "paid " + key);
         EXPECT_EQ(effects(), number);

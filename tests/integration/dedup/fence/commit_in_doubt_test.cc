@@ -18,9 +18,7 @@ class CommitInDoubt : public LedgerTest {
     }
     CoreWorkerOptions through(const CuttingProxy& proxy) {
         CoreWorkerOptions mine = options("in doubt");
-        mine.connection.dsn =
-            mine.connection.dsn.reveal() +
-            " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+        mine.connection.dsn = proxy.through(mine.connection.dsn.reveal());
         return mine;
     }
 };

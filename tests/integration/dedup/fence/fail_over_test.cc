@@ -63,8 +63,7 @@ TEST_P(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
     create_worker_role(primary.dsn());
     PrivatePostgres standby = PrivatePostgres::standby_of(primary, {});
     CuttingProxy proxy(CuttingProxy::Protocol::postgres, primary.port());
-    const std::string address =
-        primary.dsn() + " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    const std::string address = proxy.through(primary.dsn());
     std::optional<FreshSchema> on_primary(std::in_place, PostgresAddress{address, ""});
     FreshSchema& schema = *on_primary;
     const std::string table =

@@ -178,12 +178,9 @@ TEST_F(AtOnceTest, WhoRepeatsWhileTheSinkIsSlowHearsSoSoon) {
 TEST_F(AtOnceTest, AConnectionThatIsCutAtTheCommitLeavesItInDoubt) {
     const auto port =
         static_cast<std::uint16_t>(schema_.database().number("SELECT inet_server_port()"));
-    CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
-    std::atomic<CommitFault> armed{CommitFault::none};
-    proxy.on_commit([&](const ProxiedCommit&) { return armed.exchange(CommitFault::none); });
+    CommitTrap trap(port);
     SinkBatcherOptions through = options();
-    through.postgres.dsn = through.postgres.dsn.reveal() +
-                           " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    through.postgres.dsn = trap.proxy.through(through.postgres.dsn.reveal());
     start(through);
     const CommitFault faults[] = {CommitFault::cut_before, CommitFault::cut_inside_request,
                                   CommitFault::cut_after, CommitFault::cut_inside_answer};
@@ -191,10 +188,10 @@ TEST_F(AtOnceTest, AConnectionThatIsCutAtTheCommitLeavesItInDoubt) {
     for (int round = 0; round < rounds; ++round) {
         // With care, as its session is a new one.
         ASSERT_EQ(ask("before " + std::to_string(round)), "fresh");
-        armed = faults[round % 4];
+        trap.armed = faults[round % 4];
         const std::string key = std::to_string(round);
         EXPECT_EQ(ask(key), "fresh") << round;
-        EXPECT_EQ(armed, CommitFault::none) << "the fault was not injected";
+        EXPECT_EQ(trap.armed, CommitFault::none) << "the fault was not injected";
         EXPECT_EQ(ask(key), "replayed") << round;
     }
     EXPECT_EQ(rows(), 2 * rounds + 1);

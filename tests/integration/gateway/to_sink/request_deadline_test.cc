@@ -19,12 +19,9 @@ TEST(RequestDeadline, IsKeptInATransactionThatDoesNotEndAndItsEffectIsOneAllTheS
     FreshSchema schema;
     const std::string table = order_table(schema);
     const auto port = static_cast<std::uint16_t>(std::stoi(schema.database().value("SHOW port")));
-    CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
-    std::atomic<CommitFault> armed{CommitFault::none};
-    proxy.on_commit([&](const ProxiedCommit&) { return armed.exchange(CommitFault::none); });
+    CommitTrap trap(port);
     SinkBatcherOptions options = order_batcher(schema, table);
-    options.postgres.dsn = options.postgres.dsn.reveal() +
-                           " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    options.postgres.dsn = trap.proxy.through(options.postgres.dsn.reveal());
     options.longest_request = 3s;
     SinkBatcher batcher(options);
     const auto submit = [&](const std::string& key) {
@@ -43,14 +40,14 @@ TEST(RequestDeadline, IsKeptInATransactionThatDoesNotEndAndItsEffectIsOneAllTheS
         return promise->get_future();
     };
     ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(submit("first").get()));
-    armed = CommitFault::hole_after;
+    trap.armed = CommitFault::hole_after;
     std::future<KeyedOutcome> stuck = submit("stuck");
-    ASSERT_TRUE(eventually(30s, [&] { return armed == CommitFault::none; }));
+    ASSERT_TRUE(eventually(30s, [&] { return trap.armed == CommitFault::none; }));
     std::future<StatusOutcome> asked = look("first");
     const bool told = stuck.wait_for(30s) == std::future_status::ready &&
                       asked.wait_for(30s) == std::future_status::ready;
     const auto running = std::get<KeyStatus>(look("stuck").get());
-    proxy.cut_all();
+    trap.proxy.cut_all();
     ASSERT_TRUE(told) << "its connection would be held for ever";
     EXPECT_EQ(std::get<Problem>(stuck.get()).kind, ProblemKind::unavailable);
     EXPECT_EQ(std::get<Problem>(asked.get()).kind, ProblemKind::unavailable);

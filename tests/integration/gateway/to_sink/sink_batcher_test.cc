@@ -369,22 +369,19 @@ TEST_P(SinkBatcherTest, AStopAnswersWhatWaits) {
 TEST_P(SinkBatcherTest, ACommitWithoutAnAnswerIsTriedAgainAndKnownByItsAttempt) {
     const auto port =
         static_cast<std::uint16_t>(schema_.database().number("SELECT inet_server_port()"));
-    CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
-    std::atomic<CommitFault> armed{CommitFault::none};
-    proxy.on_commit([&](const ProxiedCommit&) { return armed.exchange(CommitFault::none); });
+    CommitTrap trap(port);
     SinkBatcherOptions through = options();
-    through.postgres.dsn = through.postgres.dsn.reveal() +
-                           " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    through.postgres.dsn = trap.proxy.through(through.postgres.dsn.reveal());
     start(through);
     ASSERT_EQ(ask("first"), "fresh made first");
     const CommitFault faults[] = {CommitFault::cut_before, CommitFault::cut_inside_request,
                                   CommitFault::cut_after, CommitFault::cut_inside_answer};
     constexpr int rounds = 20;
     for (int round = 0; round < rounds; ++round) {
-        armed = faults[round % 4];
+        trap.armed = faults[round % 4];
         const std::string key = std::to_string(round);
         EXPECT_EQ(ask(key), "fresh made " + key) << round;
-        EXPECT_EQ(armed, CommitFault::none) << "the fault was not injected";
+        EXPECT_EQ(trap.armed, CommitFault::none) << "the fault was not injected";
         EXPECT_EQ(ask(key), "replayed made " + key) << round;
     }
     EXPECT_EQ(rows(), rounds + 1);

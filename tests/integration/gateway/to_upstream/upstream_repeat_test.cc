@@ -57,8 +57,7 @@ TEST_F(UpstreamRepeatTest, AnAnswerIsTakenThoughPostgresHasNoneForTheHeartbeat) 
     CuttingProxy proxy(
         CuttingProxy::Protocol::bytes,
         static_cast<std::uint16_t>(std::stoi(schema_.database().value("SHOW port"))));
-    options_.postgres.dsn = options_.postgres.dsn.reveal() +
-                            " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    options_.postgres.dsn = proxy.through(options_.postgres.dsn.reveal());
     options_.ledger.lease = 30s;
     options_.upstream.timeout = 15s;
     std::promise<void> go;
@@ -151,8 +150,7 @@ TEST_F(UpstreamRepeatTest, AClaimInDoubtThatWasNeverCalledIsFreeOncePostgresIsBa
     const auto port =
         static_cast<std::uint16_t>(schema_.database().number("SELECT inet_server_port()"));
     CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
-    options_.postgres.dsn = options_.postgres.dsn.reveal() +
-                            " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    options_.postgres.dsn = proxy.through(options_.postgres.dsn.reveal());
     options_.ledger.lease = 4s;
     options_.upstream.timeout = 1s;
     options_.upstream.concurrency = 1;

@@ -309,8 +309,7 @@ TEST_F(UpstreamRouteTest, ACommitWithoutAnAnswerIsTriedAgainUnderTheSameToken) {
     proxy.on_commit([&](const ProxiedCommit&) {
         return passing-- > 0 ? CommitFault::none : armed.exchange(CommitFault::none);
     });
-    options_.postgres.dsn = options_.postgres.dsn.reveal() +
-                            " sslmode=disable host=127.0.0.1 port=" + std::to_string(proxy.port());
+    options_.postgres.dsn = proxy.through(options_.postgres.dsn.reveal());
     options_.upstream.concurrency = 1;
     serve(made);
     ASSERT_EQ(ask("first"), "201 made body");
