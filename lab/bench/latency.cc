@@ -9,8 +9,8 @@
 #include <system_error>
 #include <thread>
 
-#include "consumer/produce/producer.h"
 #include "dedup/message/digest.h"
+#include "lab/bench/topic.h"
 #include "lab/queries.h"
 
 namespace onceward::bench {
@@ -41,15 +41,8 @@ class Clerk {
 
     double send(std::int64_t number) {
         const std::string id = key_of(workload_, number);
-        const std::string text = payload(id, number);
-        const Header header{"Idempotency-Key", id};
-        OutgoingRecord record;
-        record.topic = workload_.topic;
-        record.partition = partition_of(workload_, number);
-        record.payload = text;
-        record.headers = {&header, 1};
         const std::int64_t before = producer_.delivered();
-        producer_.send(record);
+        bench::send(producer_, workload_, number, id, payload(id, number));
         const auto deadline = Clock::now() + longest;
         while (producer_.delivered() == before) {
             producer_.poll(1ms);

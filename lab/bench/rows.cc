@@ -210,6 +210,12 @@ RowResult Bench::duplicates() {
     return result;
 }
 
+PrivatePostgresOptions bench_server() {
+    PrivatePostgresOptions server;
+    server.settings = {{"shared_buffers", "512MB"}, {"max_wal_size", "8GB"}};
+    return server;
+}
+
 Extent quick_extent() {
     Extent extent;
     extent.messages = 4'000;

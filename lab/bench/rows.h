@@ -11,6 +11,7 @@
 
 #include "lab/bench/consumption.h"
 #include "lab/bench/measurement.h"
+#include "lab/embedded/private_postgres.h"
 
 namespace onceward::bench {
 
@@ -36,6 +37,9 @@ struct Setup {
     std::filesystem::path peers;   // the folder of the programs to compare with; may be empty
     std::function<void(const std::string&)> progress;
 };
+
+// The private server that the rows are measured on.
+PrivatePostgresOptions bench_server();
 
 // In the order of targets(). REQUIRES: each of them is one of measured_rows(), with peers only
 // where their folder is named.

@@ -6,7 +6,6 @@
 #include "lab/bench/bench.h"
 #include "lab/bench/format.h"
 #include "lab/bench/steady_load.h"
-#include "lab/embedded/private_postgres.h"
 #include "lab/queries.h"
 
 namespace onceward::bench {
@@ -63,10 +62,8 @@ SteadyTimes Bench::steady(const ConnectionOptions& postgres, double rate) const 
 RowResult Bench::under_load() {
     // Only with this setting does the server keep the time of each COMMIT; the other rows do
     // without.
-    PrivatePostgresOptions server;
-    server.settings = {{"shared_buffers", "512MB"},
-                       {"max_wal_size", "8GB"},
-                       {"track_commit_timestamp", "on"}};
+    PrivatePostgresOptions server = bench_server();
+    server.settings.emplace_back("track_commit_timestamp", "on");
     const PrivatePostgres postgres(server);
     ConnectionOptions options;
     options.dsn = postgres.dsn();

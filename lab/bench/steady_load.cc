@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "consumer/produce/producer.h"
+#include "lab/bench/topic.h"
 
 namespace onceward::bench {
 namespace {
@@ -38,19 +38,9 @@ LoadTimes send_steadily(const std::string& bootstrap_servers, const Workload& wo
             throw std::runtime_error("the producer cannot send as fast as it should");
         }
         const std::string key = key_of(workload, number);
-        const std::string text = payload(key, number, due(number));
-        const Header header{"Idempotency-Key", key};
-        OutgoingRecord record;
-        record.topic = workload.topic;
-        record.partition = partition_of(workload, number);
-        record.payload = text;
-        record.headers = {&header, 1};
-        producer.send(record);
+        send(producer, workload, number, key, payload(key, number, due(number)));
     }
-    if (!producer.flush(2min) || producer.failed() > 0) {
-        throw std::runtime_error("the bench's messages could not be produced: " +
-                                 producer.first_failure());
-    }
+    finish(producer);
     return {begin, due(workload.messages)};
 }
 

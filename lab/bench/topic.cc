@@ -4,12 +4,32 @@
 #include <exception>
 #include <stdexcept>
 
-#include "consumer/produce/producer.h"
 #include "lab/kafka/topic_admin.h"
 
 namespace onceward::bench {
 
 using namespace std::chrono_literals;
+
+void send(Producer& producer, const Workload& workload, std::int64_t number, const std::string& key,
+          const std::string& payload) {
+    const Header header{"Idempotency-Key", key};
+    OutgoingRecord record;
+    record.topic = workload.topic;
+    record.partition = partition_of(workload, number);
+    record.payload = payload;
+    if (workload.form == Form::keyed) {
+        record.key = key;
+    } else {
+        record.headers = {&header, 1};
+    }
+    producer.send(record);
+}
+
+void finish(Producer& producer) {
+    if (producer.flush(2min) && producer.failed() == 0) return;
+    throw std::runtime_error("the bench's messages could not be produced: " +
+                             producer.first_failure());
+}
 
 Topic::Topic(std::string bootstrap_servers, Workload workload)
     : bootstrap_servers_(std::move(bootstrap_servers)), workload_(std::move(workload)) {
@@ -33,22 +53,9 @@ void Topic::fill() const {
         const std::string text = workload_.form == Form::connect ? connect_payload(key, number)
                                  : workload_.form == Form::avro  ? avro_payload(key, number)
                                                                  : payload(key, number);
-        const Header header{"Idempotency-Key", key};
-        OutgoingRecord record;
-        record.topic = workload_.topic;
-        record.partition = partition_of(workload_, number);
-        record.payload = text;
-        if (workload_.form == Form::keyed) {
-            record.key = key;
-        } else {
-            record.headers = {&header, 1};
-        }
-        producer.send(record);
+        send(producer, workload_, number, key, text);
     }
-    if (!producer.flush(2min) || producer.failed() > 0) {
-        throw std::runtime_error("the bench's messages could not be produced: " +
-                                 producer.first_failure());
-    }
+    finish(producer);
 }
 
 }  // namespace onceward::bench

@@ -74,11 +74,7 @@ int run_bench(const BenchOptions& options) {
     quiet.level = LogLevel::error;
     configure_log(quiet);
     std::optional<PrivatePostgres> postgres;
-    if (options.dsn.empty()) {
-        PrivatePostgresOptions server;
-        server.settings = {{"shared_buffers", "512MB"}, {"max_wal_size", "8GB"}};
-        postgres.emplace(server);
-    }
+    if (options.dsn.empty()) postgres.emplace(bench::bench_server());
     bench::Setup setup;
     setup.place.bootstrap_servers = options.bootstrap_servers;
     if (postgres) setup.place.cpu.postgres = postgres->pid();
