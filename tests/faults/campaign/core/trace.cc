@@ -5,23 +5,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <string_view>
+
+#include "dedup/base/text.h"
 
 namespace onceward::campaign::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string in_hex(std::string_view bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        text += digits[byte >> 4U];
-        text += digits[byte & 15U];
-    }
-    return text;
-}
 
 // What a row of one transaction says, and when its fence moved.
 struct Written {
@@ -56,7 +46,7 @@ Json json_of(const checker::FenceMove& move) {
 void write_trace(const checker::Evidence& evidence, std::ostream& out) {
     for (const checker::ProducedMessage& message : evidence.produced) {
         out << Json{{"message", json_of(message.place)},
-                    {"key", in_hex(message.key)},
+                    {"key", hex(message.key)},
                     {"skipped", message.nature == checker::Nature::without_key}}
                    .dump()
             << "\n";
