@@ -43,21 +43,22 @@ def churn(fleet, chance):
         pause(chance)
 
 
+def away(server, seconds, chance):
+    pause(chance)
+    server.kill()
+    time.sleep(seconds)
+    server.start()
+
+
 def broker(fleet, chance):
     """The broker is killed, and is back three seconds later."""
-    pause(chance)
-    fleet.stage.broker.kill()
-    time.sleep(3)
-    fleet.stage.broker.start()
+    away(fleet.stage.broker, 3, chance)
 
 
 def postgres(fleet, chance):
     """PostgreSQL is stopped as by a power cut, and is back two seconds later; twice."""
     for _ in range(2):
-        pause(chance)
-        fleet.stage.postgres.kill()
-        time.sleep(2)
-        fleet.stage.postgres.start()
+        away(fleet.stage.postgres, 2, chance)
 
 
 def sessions(fleet, chance):
