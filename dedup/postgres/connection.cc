@@ -226,10 +226,10 @@ std::vector<Connection::Answers> Connection::grouped(std::span<const std::vector
                                                      const std::function<void()>& meanwhile,
                                                      Where where, bool committing) {
     // A lost session has no status; the statement says so.
-    expects(
-        PQtransactionStatus(raw()) != PQTRANS_IDLE || (!groups.empty() && !groups.front().empty() &&
-                                                       groups.front().front().sql == sql::begin),
-        "statements in one round trip are in a transaction", where);
+    expects(PQtransactionStatus(raw()) != PQTRANS_IDLE ||
+                (!groups.empty() && !groups.front().empty() &&
+                 groups.front().front().sql == sql::begin),
+            "statements in one round trip are in a transaction", where);
     // All of them before the first is sent: in a failed transaction none can be prepared.
     std::vector<const std::string*> names;
     for (const auto& group : groups) {

@@ -81,9 +81,9 @@ class Judge {
             say("has column `" + column.name + "` of type " + column.type_name + ", which " +
                 fault);
         }
-        const bool record_time = wanted.conversion.steps.empty() &&
-                                 wanted.source.kind == FieldSource::Kind::metadata &&
-                                 wanted.source.text == "timestamp";
+        const bool record_time =
+            wanted.conversion.steps.empty() &&
+            wanted.source.kind == FieldSource::Kind::metadata && wanted.source.text == "timestamp";
         const bool holds_time = type->kind == TypeKind::timestamptz ||
                                 type->kind == TypeKind::timestamp || type->kind == TypeKind::text ||
                                 type->kind == TypeKind::json || type->kind == TypeKind::jsonb;
