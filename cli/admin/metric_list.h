@@ -232,7 +232,8 @@ inline constexpr MetricSpec metric_list[] = {
      "Duration of the passes."},
     {"onceward_retention_generations_total", MetricKind::counter, "database step", "generations",
      GivenBy::keeping,
-     "Generations that this process `rotated`, `sealed` (made a segment) or dropped (`expired`)."},
+     "Generations that this process `rotated`, `sealed` (made a segment) or dropped (`expired`), and "
+     "how often it `merged` several segments into one."},
     {"onceward_retention_leases_total", MetricKind::counter, "database", "leases",
      GivenBy::keeping,
      "Ended leases that this process deleted."},

@@ -121,9 +121,11 @@ void add_retention(Families& families, const RetentionState& state) {
     }
     of.counter("onceward_retention_busy_total", counts.busy);
     of.counter("onceward_retention_seconds_total", counts.seconds);
-    of.counters(
-        "onceward_retention_generations_total", "step",
-        {{"rotated", counts.rotated}, {"sealed", counts.sealed}, {"expired", counts.expired}});
+    of.counters("onceward_retention_generations_total", "step",
+                {{"rotated", counts.rotated},
+                 {"sealed", counts.sealed},
+                 {"merged", counts.merged},
+                 {"expired", counts.expired}});
     of.counter("onceward_retention_leases_total", counts.leases);
     if (counts.last_success) {
         of.gauge("onceward_retention_last_success_timestamp_seconds",

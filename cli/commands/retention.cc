@@ -145,7 +145,8 @@ nlohmann::json failed_look(const LedgerOptions& ledger, const PostgresError& err
 // no second one of a step that failed. False if the session has to be replaced.
 bool note_step(Connection& connection, nlohmann::json& report) try {
     nlohmann::json did = nlohmann::json::object();
-    for (const char* name : {"rotated", "sealed", "expired", "tables_dropped", "leases_deleted"}) {
+    for (const char* name : {"rotated", "sealed", "merged", "expired", "tables_dropped",
+                             "leases_deleted"}) {
         if (report[name] != 0 && report[name] != false) did[name] = report[name];
     }
     if (did.empty()) return true;
@@ -168,6 +169,7 @@ nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& o
             {"failed", false},
             {"rotated", report.rotated},
             {"sealed", report.sealed},
+            {"merged", report.merged},
             {"expired", report.unlisted},
             {"tables_dropped", report.dropped},
             {"leases_deleted", report.leases},
@@ -221,7 +223,7 @@ int run_once(const RetentionArguments& arguments) {
         if (report["failed"] == true) continue;  // on standard error already
         std::cout << filled("{ledger}: ", report)
                   << (report["looked"] == true
-                          ? filled("rotated {rotated}, sealed {sealed}, expired {expired}, tables "
+                          ? filled("rotated {rotated}, sealed {sealed}, merged {merged}, expired {expired}, tables "
                                    "dropped {tables_dropped}",
                                    report) +
                                 (report["leases_deleted"] == 0

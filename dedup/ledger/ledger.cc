@@ -87,7 +87,7 @@ std::unique_ptr<ClaimStore> make_claim_store(const LedgerOptions& options,
             if (options.reach == Reach::global) {
                 return std::make_unique<LogStore>(ledger, source, std::move(windows));
             }
-            return std::make_unique<PartitionLogStore>(ledger, source);
+            return std::make_unique<PartitionLogStore>(ledger, source, std::move(windows));
         case StoreKind::lease: break;
     }
     throw std::invalid_argument("a ledger with `store: lease` is no store of claims");

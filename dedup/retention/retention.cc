@@ -7,13 +7,16 @@
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
 #include "dedup/postgres/transaction.h"
+#include "dedup/retention/leadership.h"
 #include "dedup/retention/ledger_view.h"
+#include "dedup/retention/merging.h"
 #include "schemas/queries.h"
 
 namespace onceward {
 namespace {
 
 constexpr std::int64_t drops_in_one_look = 16;
+constexpr std::chrono::milliseconds soon{500};
 // Rows in one statement, and statements in one look: what is left waits for the next one.
 constexpr std::int64_t leases_in_one_step = 2000;
 constexpr int steps_in_one_look = 20;
@@ -23,32 +26,6 @@ bool is_busy(const PostgresError& error) {
     return error.sqlstate() == "55P03" || error.sqlstate() == "40P01" ||
            error.sqlstate() == "57014";
 }
-
-// The right to work on a ledger, for as long as this object lives. Held by the session and not by a
-// transaction, since a pass is several of them; given back after each pass, so that no process can
-// be the leader and frozen for long.
-class Leadership {
-  public:
-    Leadership(Connection& connection, int ledger) : connection_(connection), ledger_(ledger) {
-        held_ = connection_.query(sql::retention_leader, key()).boolean(0, 0);
-    }
-    Leadership(const Leadership&) = delete;
-    ~Leadership() {
-        if (!held_) return;
-        try {
-            connection_.query(sql::retention_leader_release, key());
-        } catch (const PostgresError&) {
-            // The session is gone, and its locks with it.
-        }
-    }
-    bool held() const { return held_; }
-
-  private:
-    Parameters key() const { return Parameters{std::to_string(ledger_)}; }
-    Connection& connection_;
-    int ledger_;
-    bool held_ = false;
-};
 
 // One pass over a ledger, in several short transactions.
 struct Pass {
@@ -235,13 +212,47 @@ void RetentionJob::use(std::vector<LedgerOptions> ledgers) {
     ledgers_ = std::move(ledgers);
 }
 
-RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& options) {
+MergeRule RetentionJob::rule_of(const LedgerOptions& ledger) const {
+    MergeRule rule = options_.merge;
+    rule.longest = ledger.rotate_after;
+    return rule;
+}
+
+RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& ledger) {
+    RetentionReport report = pass(connection, ledger);
+    if (report.ledger == 0 || ledger.store != StoreKind::log) return report;
+    Merger merger(connection, report.ledger, options_.sealing);
+    merge(merger, ledger, std::chrono::hours(24), report);
+    return report;
+}
+
+void RetentionJob::merge(Merger& merger, const LedgerOptions& ledger,
+                         std::chrono::milliseconds time, RetentionReport& report) {
+    try {
+        const MergeReport done = merger.step(rule_of(ledger), time);
+        report.merged = done.merged;
+        report.merging = done.under_way;
+        if (!done.merged) return;
+        log_info("ledger.merged", {{"ledger", ledger.name},
+                                   {"generation", done.generation},
+                                   {"segments", done.segments},
+                                   {"claims", done.claims}});
+    } catch (const PostgresError& error) {
+        if (error.diagnosis().connection_lost || !is_busy(error)) throw;
+        report.busy = true;
+    }
+}
+
+RetentionReport RetentionJob::pass(Connection& connection, const LedgerOptions& options) {
     const QueryResult known = connection.query(sql::retention_ledger, {options.name});
     if (known.rows() == 0) return {};
     const int ledger = static_cast<int>(known.integer(0, 0));
-    const Leadership leadership(connection, ledger);
+    // Given back after each pass, so that no process can be the leader and frozen for long.
+    const Leadership leadership(connection, std::to_string(ledger));
     if (!leadership.held()) return {};
-    return Pass{connection, options, ledger, options_, next_warning_}.run();
+    RetentionReport report = Pass{connection, options, ledger, options_, next_warning_}.run();
+    report.ledger = ledger;
+    return report;
 }
 
 RetentionCounts RetentionJob::counts() const {
@@ -254,6 +265,7 @@ void RetentionJob::count(const RetentionReport& report) {
     counts_.busy += report.busy ? 1 : 0;
     counts_.rotated += report.rotated ? 1 : 0;
     counts_.sealed += report.sealed ? 1 : 0;
+    counts_.merged += report.merged ? 1 : 0;
     counts_.expired += report.unlisted;
     counts_.leases += report.leases;
 }
@@ -273,9 +285,18 @@ bool RetentionJob::connect(ServerSession& session) {
     return false;
 }
 
-bool RetentionJob::look_or_warn(ServerSession& session, const LedgerOptions& ledger) {
+bool RetentionJob::look_or_warn(Session& session, const LedgerOptions& ledger) {
     try {
-        count(look(*session, ledger));
+        RetentionReport report = pass(*session.server, ledger);
+        if (report.ledger != 0 && ledger.store == StoreKind::log) {
+            Merger& merger =
+                session.mergers
+                    .try_emplace(ledger.name, *session.server, report.ledger, options_.sealing)
+                    .first->second;
+            merge(merger, ledger, options_.merging, report);
+        }
+        session.more = session.more || report.rotated || report.sealed || report.merging;
+        count(report);
         return true;
     } catch (const PostgresError& error) {
         log_warning(
@@ -286,13 +307,15 @@ bool RetentionJob::look_or_warn(ServerSession& session, const LedgerOptions& led
         log_warning("ledger.retention_failed", {{"ledger", ledger.name}, {"error", error.what()}});
     }
     // Whatever it was, nothing of that session may affect the ledgers that follow.
-    session.end();
+    session.mergers.clear();
+    session.server.end();
     const MutexLock lock(mutex_);
     ++counts_.failed_ledgers[ledger.name];
     return false;
 }
 
-void RetentionJob::look_at_all(ServerSession& session) {
+void RetentionJob::look_at_all(Session& session) {
+    session.more = false;
     const auto begin = std::chrono::steady_clock::now();
     bool failed = false;
     std::vector<LedgerOptions> ledgers;
@@ -303,7 +326,7 @@ void RetentionJob::look_at_all(ServerSession& session) {
     for (const LedgerOptions& ledger : ledgers) {
         // If the server does not answer, each of the other ledgers would wait for its time-out as
         // well.
-        if (!connect(session)) {
+        if (!connect(session.server)) {
             failed = true;
             break;
         }
@@ -319,10 +342,10 @@ void RetentionJob::look_at_all(ServerSession& session) {
 
 void RetentionJob::run(std::stop_token stop) {
     const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
-    ServerSession session(
-        {.connection = options_.connection, .set_up = [idle](Connection& connection) {
-             connection.query(sql::retention_session, {std::to_string(idle.count()) + "ms"});
-         }});
+    Session session({.connection = options_.connection, .set_up = [idle](Connection& connection) {
+                         connection.query(sql::retention_session,
+                                          {std::to_string(idle.count()) + "ms"});
+                     }});
     // A try waits for a lock for so short a time that many may be needed.
     const Backoff again{.first = std::min(options_.every, std::chrono::milliseconds(200)),
                         .longest = options_.every,
@@ -333,9 +356,12 @@ void RetentionJob::run(std::stop_token stop) {
         const std::int64_t busy_before = counts().busy;
         look_at_all(session);
         busy_in_a_row = counts().busy == busy_before ? 0 : busy_in_a_row + 1;
+        // A ledger that grows so fast that it was rotated is looked at soon: until a generation is
+        // sealed its claims are in memory one by one.
+        const auto pause = session.more ? std::min(options_.every, soon) : options_.every;
         // Processes that were started together do not check together.
         sleep_unless(stop, busy_in_a_row > 0 ? again.after(busy_in_a_row, roll())
-                                             : spread(options_.every, 0.75, 1.25, roll()));
+                                             : spread(pause, 0.75, 1.25, roll()));
     }
 }
 

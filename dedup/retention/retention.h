@@ -14,6 +14,7 @@
 
 #include "dedup/base/mutex.h"
 #include "dedup/ledger/ledger_options.h"
+#include "dedup/retention/merging.h"
 #include "dedup/retention/sealing.h"
 #include "dedup/server/server_session.h"
 
@@ -28,6 +29,7 @@ struct RetentionCounts {
     std::int64_t busy = 0;     // passes over a ledger that did not get a lock in time
     std::int64_t rotated = 0;  // generations
     std::int64_t sealed = 0;   // generations of logs that became segments
+    std::int64_t merged = 0;   // merges of several segments into one
     std::int64_t expired = 0;  // generations
     std::int64_t leases = 0;   // ended ones that were deleted
     double seconds = 0;        // that the runs took
@@ -45,13 +47,20 @@ struct RetentionOptions {
     // After a try that got no lock the next pass comes sooner: see run().
     std::chrono::milliseconds lock_timeout{50};
     SealingOptions sealing{};
+    // `longest` is each ledger's `rotate_after`.
+    MergeRule merge{};
+    // How long a pass over a ledger merges segments before the other ledgers have their turn.
+    std::chrono::milliseconds merging{1000};
 };
 
 // What one pass over a ledger did.
 struct RetentionReport {
     bool looked = false;  // false: no such ledger yet, or another process is looking
+    int ledger = 0;       // its number, if it was looked at
     bool rotated = false;
     bool sealed = false;           // a log's generation became a segment
+    bool merged = false;           // several segments became one
+    bool merging = false;          // a merge is under way
     int unlisted = 0;              // generations that expired
     int dropped = 0;               // their tables, and those that an earlier crash left
     bool busy = false;             // a lock was not to be had in time; tried again at the next look
@@ -67,17 +76,29 @@ class RetentionJob {
     void run(std::stop_token stop);
     // From the next pass on, these ledgers; the pace stays. Thread-safe.
     void use(std::vector<LedgerOptions> ledgers);
-    // One pass over a ledger, in several short transactions. Throws PostgresError, but never for a
-    // lock.
+    // One pass over a ledger, in several short transactions, and what is due to be merged to its
+    // end. Throws PostgresError, but never for a lock.
     RetentionReport look(Connection& connection, const LedgerOptions& ledger);
     // Thread-safe.
     RetentionCounts counts() const;
 
   private:
+    // What run() works with.
+    struct Session {
+        explicit Session(ServerSession::Options options) : server(std::move(options)) {}
+        ServerSession server;
+        std::map<std::string, Merger>
+            mergers{};      // by the ledger's name; on the server's connection
+        bool more = false;  // there may be work before the next pass is due
+    };
+    MergeRule rule_of(const LedgerOptions& ledger) const;
+    RetentionReport pass(Connection& connection, const LedgerOptions& ledger);
+    void merge(Merger& merger, const LedgerOptions& ledger, std::chrono::milliseconds time,
+               RetentionReport& report);
     bool connect(ServerSession& session);
     // False where it failed: that is logged and counted, and the session is given up.
-    bool look_or_warn(ServerSession& session, const LedgerOptions& ledger);
-    void look_at_all(ServerSession& session);
+    bool look_or_warn(Session& session, const LedgerOptions& ledger);
+    void look_at_all(Session& session);
     void count(const RetentionReport& report);
     RetentionOptions options_;  // without the ledgers
     std::chrono::steady_clock::time_point next_warning_{};

@@ -8,15 +8,14 @@
 
 #include "dedup/claims/log/log_batch.h"
 #include "dedup/claims/log/log_reader.h"
-#include "dedup/postgres/binary.h"
 #include "dedup/postgres/transaction.h"
+#include "dedup/retention/segment_writer.h"
 #include "schemas/queries.h"
 
 namespace onceward {
 namespace {
 
 constexpr std::int64_t batches_at_once = 256;
-constexpr std::size_t claims_at_once = 100'000;
 constexpr std::string_view lock_not_available = "55P03";
 
 class Sealing {
@@ -34,22 +33,15 @@ class Sealing {
         const std::optional<std::int64_t> evictions = begin();
         if (!evictions) return {};
         measure();
+        const FilterKind kind = kind_for(claims_in(parts_));
         for (const FilterRange& filters : readings(parts_, options_.shard_claims)) {
             std::vector<SealedClaim> claims = read(filters);
             sort_claims(claims);
-            write(filters, claims);
+            write_segment(connection_, names_, parts_, filters, claims, kind);
+            written_ += static_cast<std::int64_t>(claims.size());
         }
-        for (int attempt = 1;; ++attempt) {
-            try {
-                if (!publish(*evictions)) return {};
-                return {true, generation_, written_};
-            } catch (const PostgresError& error) {
-                const bool locked = error.sqlstate() == lock_not_available;
-                if (!locked || attempt >= options_.publish_tries) throw;
-            }
-            // Sessions that queued after it go first.
-            std::this_thread::sleep_for(options_.lock_timeout / 4);
-        }
+        if (!try_publishing(options_, [&] { return publish(*evictions); })) return {};
+        return {true, generation_, written_};
     }
 
   private:
@@ -133,49 +125,6 @@ class Sealing {
         }
     }
 
-    void write(const FilterRange& filters, const std::vector<SealedClaim>& claims) {
-        OwnedTransaction transaction(connection_);
-        transaction.copy_begin(by_partition_ ? sql::segment_copy_of_partitions : sql::segment_copy,
-                               names_);
-        transaction.copy_send(binary::copy_header);
-        constexpr std::size_t step = claims_at_once / block_digests * block_digests;
-        std::span<const SealedClaim> rest = claims;
-        while (!rest.empty()) {
-            // No block is of two parts.
-            const auto next =
-                std::ranges::upper_bound(rest, rest.front().part, {}, &SealedClaim::part);
-            const auto count =
-                std::min<std::size_t>(step, static_cast<std::size_t>(next - rest.begin()));
-            transaction.copy_send(block_rows(rest.first(count)));
-            rest = rest.subspan(count);
-        }
-        transaction.copy_send(binary::copy_trailer);
-        transaction.copy_end();
-        write_filters(transaction, filters, claims);
-        transaction.commit();
-        written_ += static_cast<std::int64_t>(claims.size());
-    }
-
-    // Sorted by part and digest, the claims are in the order of the filters.
-    void write_filters(Transaction& transaction, const FilterRange& filters,
-                       std::span<const SealedClaim> claims) {
-        std::vector<Digest> digests;
-        for (int filter = filters.begin; filter < filters.end; ++filter) {
-            digests.clear();
-            while (!claims.empty() && filter_of(claims.front()) == filter) {
-                digests.push_back(claims.front().digest);
-                claims = claims.subspan(1);
-            }
-            transaction.query(sql::segment_filter_insert,
-                              Parameters{filter}.bytes(FuseFilter(digests).stored()), names_);
-        }
-    }
-
-    int filter_of(const SealedClaim& claim) const {
-        const std::size_t part = by_partition_ ? static_cast<std::size_t>(claim.part - 1) : 0;
-        return onceward::filter_of(parts_[part], claim.digest);
-    }
-
     QueryResult publish(Transaction& transaction, std::int64_t evictions) const {
         if (!by_partition_) {
             return transaction.query(sql::segment_publish, {ledger_, generation_, evictions,
@@ -209,6 +158,19 @@ class Sealing {
 };
 
 }  // namespace
+
+bool try_publishing(const SealingOptions& options, const std::function<bool()>& publish) {
+    for (int attempt = 1;; ++attempt) {
+        try {
+            return publish();
+        } catch (const PostgresError& error) {
+            const bool locked = error.sqlstate() == lock_not_available;
+            if (!locked || attempt >= options.publish_tries) throw;
+        }
+        // Sessions that queued after it go first.
+        std::this_thread::sleep_for(options.lock_timeout / 4);
+    }
+}
 
 SealingReport seal_oldest(Connection& connection, int ledger, const SealingOptions& options) {
     const QueryResult oldest = connection.query(sql::segment_due, {ledger});

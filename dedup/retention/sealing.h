@@ -5,6 +5,7 @@
 // thread; failures are PostgresErrors and leave what the next try discards.
 
 #include <chrono>
+#include <functional>
 
 #include "dedup/claims/log/segment.h"
 #include "dedup/postgres/connection.h"
@@ -14,7 +15,7 @@ namespace onceward {
 struct SealingOptions {
     // Digests that are sorted, and whose filter is built, at once. Each takes 40 bytes then, and 24
     // more while the filter is made; fewer reads the log more often.
-    std::int64_t shard_claims = 4'000'000;
+    std::int64_t shard_claims = 1'000'000;
     // Publishing and dropping a log take a lock that commits queue for. One try waits no longer
     // than this, and this many tries are made before the work is discarded.
     std::chrono::milliseconds lock_timeout{1000};
@@ -29,6 +30,9 @@ struct SealingReport {
 
 // The oldest sealed generation of the ledger that is no segment yet, if there is one.
 SealingReport seal_oldest(Connection& connection, int ledger, const SealingOptions& options = {});
+// What publishes does so in a transaction; tried again where that did not get its lock in time.
+// Returns what it returned.
+bool try_publishing(const SealingOptions& options, const std::function<bool()>& publish);
 // Drops logs that were sealed, also those that an earlier crash left. Returns how many.
 int drop_sealed_logs(Connection& connection, int ledger, const SealingOptions& options = {});
 

@@ -12,6 +12,9 @@ GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
     {schema}.ledger_watermark(integer), {schema}.unlist_expired(integer),
     {schema}.drop_generation(integer, bigint), {schema}.orphaned_generations(integer),
     {schema}.begin_segment(integer, bigint),
+    {schema}.begin_merge(integer, bigint, bigint),
+    {schema}.publish_merge(integer, bigint, bigint, bigint, integer, bigint, integer),
+    {schema}.orphaned_merges(integer), {schema}.drop_orphaned_merge(integer, text),
     {schema}.publish_segment(integer, bigint, bigint, bigint, integer),
     {schema}.begin_segment_of_partitions(integer, bigint),
     {schema}.publish_segment_of_partitions(integer, bigint, bigint, integer[], integer[], bigint[],
@@ -32,7 +35,7 @@ BEGIN
         SELECT c.oid::regclass AS generation FROM pg_class c, pg_class pattern
         WHERE pattern.oid = '{schema}.claims'::regclass AND c.relnamespace = pattern.relnamespace
             AND c.relkind = 'r'
-            AND c.relname ~ '^(claims|sealed|filters|batches|results)_[0-9]+_[0-9]+$'
+            AND c.relname ~ '^(claims|sealed|filters|batches|results)_[0-9]+_[0-9]+(m[0-9]+)?$'
     LOOP
         EXECUTE format('GRANT SELECT, INSERT ON %s TO %s', found.generation, $role${role}$role$);
     END LOOP;

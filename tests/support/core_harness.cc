@@ -237,10 +237,11 @@ Expected expected_of(const ScriptedLog& log) {
 // Each claim that is there, with the transaction that wrote it.
 std::string all_claims(Database& database) {
     std::string claims;
-    for (const Row& row :
-         database.execute("SELECT ledger || '_' || generation, store, segment FROM generations "
-                          "JOIN ledgers USING "
-                          "(ledger) LEFT JOIN segments USING (ledger, generation)")) {
+    for (const Row& row : database.execute(
+             "SELECT ledger || '_' || generation || coalesce('m' || nullif(merge, 0), ''), "
+             "store, segment FROM generations "
+             "JOIN ledgers USING "
+             "(ledger) LEFT JOIN segments USING (ledger, generation)")) {
         if (!claims.empty()) claims += " UNION ALL ";
         if (row[2]) {
             claims +=

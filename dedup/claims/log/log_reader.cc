@@ -25,6 +25,14 @@ std::size_t next_limit(std::size_t limit, std::size_t bytes) {
 
 constexpr auto look_for_segments_every = std::chrono::seconds(30);
 
+// A generation that has become a segment, and those of its parts that are asked for.
+struct PublishedSegment {
+    std::int64_t generation = 0;
+    int merge = 0;
+    std::int64_t last = 0;
+    std::vector<PartExtent> parts;
+};
+
 struct Generations {
     // The ledger, with its oldest generation that is still a log; generation 0: there is none.
     LogState oldest;
@@ -45,7 +53,10 @@ Generations generations_after(Connection& connection, const LogScope& scope,
         const std::int64_t number = rows.binary_integer(row, 2);
         if (!rows.is_null(row, 3)) {
             if (found.segments.empty() || found.segments.back().generation != number) {
-                found.segments.push_back({number, {}});
+                found.segments.push_back({number,
+                                          static_cast<int>(rows.binary_integer(row, 8)),
+                                          rows.binary_integer(row, 9),
+                                          {}});
             }
             const bool in_parts = rows.text(row, 3) == std::string_view("\1", 1);
             const PartExtent part{.number = static_cast<int>(rows.binary_integer(row, 6)),
@@ -63,14 +74,30 @@ Generations generations_after(Connection& connection, const LogScope& scope,
     return found;
 }
 
+// Puts those into the window that it has not got, without their filters.
+void put_segments(std::span<const PublishedSegment> segments, LogWindow& window) {
+    for (const PublishedSegment& segment : segments) {
+        if (window.has_segment(segment.generation, segment.merge)) continue;
+        LogWindow::Segment put{segment.merge, segment.last, {}};
+        for (const PartExtent& part : segment.parts) {
+            put.parts.push_back({part.number, part.first_filter,
+                                 std::make_shared<SegmentFilter>(part.shard_bits, part.claims)});
+        }
+        window.put_segment(segment.generation, std::move(put));
+    }
+}
+
 using Batches = std::multimap<std::int64_t, std::size_t>;
 
-std::set<std::int64_t> segments_of(Transaction& transaction, int ledger) {
-    std::set<std::int64_t> segments;
+// How often each generation that is a segment was merged.
+std::map<std::int64_t, int> segments_of(Transaction& transaction, int ledger) {
+    std::map<std::int64_t, int> segments;
     const QueryResult rows =
         transaction.prepared(sql::log_state, {ledger, std::nullopt, std::nullopt}, {}, true);
     for (int row = 0; row < rows.rows(); ++row) {
-        if (!rows.is_null(row, 3)) segments.insert(rows.binary_integer(row, 2));
+        if (rows.is_null(row, 3)) continue;
+        segments.emplace(rows.binary_integer(row, 2),
+                         static_cast<int>(rows.binary_integer(row, 8)));
     }
     return segments;
 }
@@ -114,8 +141,7 @@ bool follow_segments(Connection& connection, const LogScope& scope, LogWindow& w
     const auto now = LogWindow::Clock::now();
     if (now < window.last_segments_look.load() + look_for_segments_every) return false;
     window.last_segments_look = now;
-    read_segments(connection, scope.ledger, generations_after(connection, scope, 0).segments,
-                  window);
+    put_segments(generations_after(connection, scope, 0).segments, window);
     return true;
 }
 
@@ -124,7 +150,7 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
         const Generations all = generations_after(connection, scope, 0);
         if (all.oldest.generation == 0) try_again("the ledger has no generation yet");
         // What has become a segment is below the floor, and older than what is still a log.
-        read_segments(connection, scope.ledger, all.segments, window);
+        put_segments(all.segments, window);
         window.last_segments_look = LogWindow::Clock::now();
         window.begin(all.oldest);
     }
@@ -151,24 +177,33 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
     }
 }
 
-void read_segments(Connection& connection, int ledger, std::span<const PublishedSegment> segments,
-                   LogWindow& window) {
-    for (const PublishedSegment& segment : segments) {
-        if (window.has_segment(segment.generation)) continue;
-        const auto names = log_names(ledger, segment.generation);
-        std::vector<SegmentPart> parts;
-        for (const PartExtent& part : segment.parts) {
-            auto filter = std::make_shared<SegmentFilter>(part.shard_bits, part.claims);
-            for (int number = part.first_filter; !filter->complete(); ++number) {
-                const QueryResult row =
-                    connection.prepared(sql::segment_filters, {number}, names, true);
-                if (row.rows() == 0) throw std::runtime_error("a segment lacks a filter");
-                filter->add(FuseFilter(row.text(0, 0)));
-            }
-            parts.push_back({part.number, std::move(filter)});
-        }
-        window.put_segment(segment.generation, std::move(parts));
+bool read_filters(Connection& connection, int ledger, LogWindow& window, const LogWindows& windows,
+                  std::chrono::milliseconds time) {
+    const auto until = LogWindow::Clock::now() + time;
+    if (window.filter_under_way.exchange(true)) return true;
+    // Given back however this ends.
+    const std::unique_ptr<LogWindow, void (*)(LogWindow*)> mine(
+        &window, [](LogWindow* of) { of->filter_under_way = false; });
+    const std::size_t limit = windows.limit();
+    if (const std::size_t bytes = windows.bytes(); bytes > limit) {
+        window.drop_filters(bytes - limit);
+        return false;
     }
+    do {
+        const std::optional<LogWindow::MissingFilter> missing = window.missing_filter();
+        // Some room is left for recent claims, or filters would be read and dropped in turn.
+        if (!missing || windows.bytes() >= limit - limit / 8) return false;
+        const QueryResult row =
+            connection.prepared(sql::segment_filters, {missing->number},
+                                log_names(ledger, missing->generation, missing->merge), true);
+        if (row.rows() == 0) {
+            // It was merged into another. See publish_merge.
+            window.last_segments_look = LogWindow::Clock::time_point{};
+            return false;
+        }
+        window.put_filter(*missing, FuseFilter(row.text(0, 0)));
+    } while (LogWindow::Clock::now() < until);
+    return true;
 }
 
 void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Suspect> suspects,
@@ -180,6 +215,7 @@ void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Sus
     std::vector<std::size_t> places;
     for (std::size_t begin = 0; begin < suspects.size();) {
         const std::int64_t generation = suspects[begin].generation;
+        const auto names = log_names(ledger, generation, suspects[begin].merge);
         digests.clear();
         parts.clear();
         places.clear();
@@ -193,7 +229,6 @@ void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Sus
         }
         begin = end;
         if (digests.empty()) continue;
-        const auto names = log_names(ledger, generation);
         const bool whole = parts.front() == 0;
         Parameters parameters{digests};
         if (!whole) parameters.small_integers(parts);
@@ -215,13 +250,13 @@ std::vector<std::vector<ClaimPlace>> log_places(
     Transaction& transaction, int ledger, std::span<const Claim> claims,
     const std::function<const LogWindow*(const Claim&)>& window_of) {
     std::map<std::int64_t, Batches> batches;
-    std::map<std::int64_t, ClaimPlaces::Parts> parts;
+    std::map<std::pair<std::int64_t, int>, ClaimPlaces::Parts> parts;
     for (std::size_t claim = 0; claim < claims.size(); ++claim) {
         for (const auto& at : window_of(claims[claim])->whereabouts(claims[claim].digest)) {
             if (at.seq > 0) {
                 batches[at.generation].emplace(at.seq, claim);
             } else {
-                parts[at.generation].emplace(claim, at.part);
+                parts[{at.generation, at.merge}].emplace(claim, at.part);
             }
         }
     }
@@ -229,13 +264,18 @@ std::vector<std::vector<ClaimPlace>> log_places(
     const std::string begin = std::to_string(ledger) + "_";
     try {
         // The log of a generation that has become a segment is dropped; its batches are kept.
-        const std::set<std::int64_t> segments = segments_of(transaction, ledger);
+        const std::map<std::int64_t, int> segments = segments_of(transaction, ledger);
         for (const auto& [generation, seqs] : batches) {
-            const std::string kept = segments.contains(generation) ? "batches_" : "claims_";
-            ask_batches(transaction, kept + begin + std::to_string(generation), seqs, places);
+            const auto segment = segments.find(generation);
+            const std::string table =
+                segment == segments.end()
+                    ? "claims_" + begin + std::to_string(generation)
+                    : "batches_" + begin + table_ending(generation, segment->second);
+            ask_batches(transaction, table, seqs, places);
         }
-        for (const auto& [generation, asked] : parts) {
-            ask_segment(transaction, begin + std::to_string(generation), claims, asked, places);
+        for (const auto& [segment, asked] : parts) {
+            const std::string ending = begin + table_ending(segment.first, segment.second);
+            ask_segment(transaction, ending, claims, asked, places);
         }
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;

@@ -4,6 +4,7 @@
 // filter says yes, and where earlier claims came from. Used by one thread; failures are
 // PostgresErrors; std::runtime_error where a stored filter is none.
 
+#include <chrono>
 #include <functional>
 #include <span>
 #include <vector>
@@ -26,9 +27,14 @@ struct LogScope {
     std::optional<Part> part = std::nullopt;
 };
 
+// How the tables of a generation end, after their ledger: with the number of the generation, and of
+// the merge if they are those of a merged segment.
+inline std::string table_ending(std::int64_t generation, int merge) {
+    return std::to_string(generation) + (merge > 0 ? "m" + std::to_string(merge) : "");
+}
 // A statement's names for one generation of a ledger.
-inline Connection::Names log_names(int ledger, std::int64_t generation) {
-    return {{"ledger", std::to_string(ledger)}, {"generation", std::to_string(generation)}};
+inline Connection::Names log_names(int ledger, std::int64_t generation, int merge = 0) {
+    return {{"ledger", std::to_string(ledger)}, {"generation", table_ending(generation, merge)}};
 }
 
 // Whose server the session is with; see LogWindows::join().
@@ -49,15 +55,11 @@ LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::
 // Whether the error says that a table is not there (42P01): retention dropped it.
 bool table_is_gone(const PostgresError& error);
 
-// A generation that has become a segment, and those of its parts that are asked for.
-struct PublishedSegment {
-    std::int64_t generation = 0;
-    std::vector<PartExtent> parts;
-};
-
-// Outside of any transaction. Puts those into the window that it has not got.
-void read_segments(Connection& connection, int ledger, std::span<const PublishedSegment> segments,
-                   LogWindow& window);
+// Reads filters that the window's segments lack, the newest segment's first: at least one, and more
+// as long as `time` lasts and the process's windows have room. Outside of any transaction. Without
+// them each claim is looked up in the segment. False: none is missing, or there is no room.
+bool read_filters(Connection& connection, int ledger, LogWindow& window, const LogWindows& windows,
+                  std::chrono::milliseconds time);
 
 // What filters say yes to is looked up: answers for the claims that a segment really holds. In the
 // transaction of the batch, a statement for each segment. REQUIRES: suspects in their generations'

@@ -24,6 +24,10 @@ constexpr int most_joins = 3;
 // For the transactions that this one relies on, with the sink's rows locked: one of those may want
 // the same row and wait for us.
 constexpr auto longest_wait = 200ms;
+// A worker that reads filters spends a third of its time on that, so that batches continue
+// meanwhile, and never holds one up for longer than this.
+constexpr auto longest_reading = 200ms;
+constexpr auto shortest_reading = 5ms;
 
 }  // namespace
 
@@ -71,8 +75,29 @@ void LogStore::read_to_end(Connection& connection) {
 
 void LogStore::catch_up(Connection& connection) {
     join(connection);
-    if (!must_read_ && LogWindow::Clock::now() < window_->last_look.load() + read_every) return;
-    read_to_end(connection);
+    if (must_read_ || LogWindow::Clock::now() >= window_->last_look.load() + read_every) {
+        read_to_end(connection);
+    }
+    read_missing_filters(connection);
+}
+
+void LogStore::read_missing_filters(Connection& connection) {
+    const auto since = LogWindow::Clock::now() - filters_read_at_;
+    const auto time = std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(since / 2),
+                                 std::chrono::milliseconds(shortest_reading),
+                                 std::chrono::milliseconds(longest_reading));
+    try {
+        read_filters(connection, ledger_, *window_, *windows_, time);
+    } catch (const PostgresError& error) {
+        if (!table_is_gone(error)) throw;
+        look_for_segments();
+    }
+    filters_read_at_ = LogWindow::Clock::now();
+}
+
+void LogStore::look_for_segments() {
+    window_->last_segments_look = LogWindow::Clock::time_point{};
+    must_read_ = true;
 }
 
 // What the filters of segments say yes to is looked up.
@@ -82,8 +107,8 @@ void LogStore::check(Transaction& transaction, std::span<const LogWindow::Suspec
         verify(transaction, ledger_, suspects, claims, answers);
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
-        windows_->discard(window_);
-        try_again("a segment was dropped");
+        look_for_segments();
+        try_again("a segment was dropped, or merged into another");
     }
 }
 
@@ -108,7 +133,13 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
 
 std::vector<std::vector<ClaimPlace>> LogStore::places(Transaction& transaction,
                                                       std::span<const Claim> claims) {
-    return log_places(transaction, ledger_, claims, [&](const Claim&) { return window_.get(); });
+    try {
+        return log_places(transaction, ledger_, claims,
+                          [&](const Claim&) { return window_.get(); });
+    } catch (const PostgresError&) {
+        look_for_segments();
+        throw;
+    }
 }
 
 // DANGER: read on first. Memory must not say 'claimed' of a key that was taken out meanwhile.

@@ -37,6 +37,9 @@ class LogStore final : public ClaimStore {
     static constexpr std::size_t first_most_news = 32;
     void join(Connection& connection);
     void read_to_end(Connection& connection);
+    void read_missing_filters(Connection& connection);
+    // A table that the window knows is gone: retention dropped it, or merged it into another.
+    void look_for_segments();
     void check(Transaction& transaction, std::span<const LogWindow::Suspect> suspects,
                std::span<const Claim> claims, std::span<ClaimAnswer> answers);
     Settlement settle_duplicates(Transaction& transaction);
@@ -67,6 +70,7 @@ class LogStore final : public ClaimStore {
     std::int64_t seq_ = 0;
     bool nothing_claimed_ = true;
     bool must_read_ = true;  // before the next batch
+    LogWindow::Clock::time_point filters_read_at_{};
     // How many batches are read with the lock held; more after a batch for which it was too few.
     std::size_t most_news_ = first_most_news;
 };

@@ -1,6 +1,7 @@
 #include "dedup/claims/log/log_window.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "dedup/base/expects.h"
 
@@ -114,40 +115,89 @@ void LogWindow::forget_before(std::int64_t generation) {
     generations_.erase(generations_.begin(), generations_.lower_bound(generation));
 }
 
-void LogWindow::put_segment(std::int64_t generation, std::vector<SegmentPart> parts) {
-    Generation before;  // its memory is given back without the lock
+void LogWindow::put_segment(std::int64_t generation, Segment segment) {
+    std::map<std::int64_t, Generation> before;  // its memory is given back without the lock
     const WriteLock lock(mutex_);
-    Generation& now = generations_[generation];
-    before = std::exchange(now, Generation{{}, std::move(parts)});
+    const auto end = generations_.upper_bound(segment.last);
+    for (auto at = generations_.lower_bound(generation); at != end;) {
+        before.insert(generations_.extract(at++));
+    }
+    generations_[generation].segment = std::move(segment);
     segment_came_ = ++position_.version;
 }
 
-bool LogWindow::has_segment(std::int64_t generation) const {
+bool LogWindow::has_segment(std::int64_t generation, int merge) const {
     const ReadLock lock(mutex_);
     const auto found = generations_.find(generation);
-    return found != generations_.end() && found->second.segment.has_value();
+    return found != generations_.end() && found->second.segment &&
+           found->second.segment->merge == merge;
+}
+
+std::optional<LogWindow::MissingFilter> LogWindow::missing_filter() const {
+    const ReadLock lock(mutex_);
+    for (const auto& [number, generation] : std::views::reverse(generations_)) {
+        const std::span<const SegmentPart> parts = parts_of(generation);
+        for (std::size_t part = 0; part < parts.size(); ++part) {
+            const auto shard = parts[part].filter->first_missing();
+            if (!shard) continue;
+            return MissingFilter{number, generation.segment->merge, part, *shard,
+                                 parts[part].first_filter + static_cast<int>(*shard)};
+        }
+    }
+    return std::nullopt;
+}
+
+void LogWindow::put_filter(const MissingFilter& missing, FuseFilter filter) {
+    const WriteLock lock(mutex_);
+    const auto found = generations_.find(missing.generation);
+    if (found == generations_.end() || !found->second.segment ||
+        found->second.segment->merge != missing.merge) {
+        return;
+    }
+    SegmentPart& part = found->second.segment->parts.at(missing.part);
+    part.filter =
+        std::make_shared<const SegmentFilter>(part.filter->with(missing.shard, std::move(filter)));
+}
+
+void LogWindow::drop_filters(std::size_t bytes) {
+    const WriteLock lock(mutex_);
+    std::size_t freed = 0;
+    for (auto& [number, generation] : generations_) {
+        if (!generation.segment) continue;
+        for (SegmentPart& part : generation.segment->parts) {
+            if (freed >= bytes) return;
+            const std::size_t before = part.filter->bytes();
+            part.filter = std::make_shared<const SegmentFilter>(part.filter->less(bytes - freed));
+            freed += before - part.filter->bytes();
+        }
+    }
 }
 
 std::span<const SegmentPart> LogWindow::parts_of(const Generation& generation) {
-    return generation.segment ? std::span<const SegmentPart>(*generation.segment)
+    return generation.segment ? std::span<const SegmentPart>(generation.segment->parts)
                               : std::span<const SegmentPart>();
 }
 
 std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
                                  std::vector<Suspect>& suspects) const {
     const ReadLock lock(mutex_);
+    // Recent claims first: what is known of them needs no look at a segment.
     for (const auto& [number, generation] : generations_) {
+        if (generation.segment) continue;
         const DigestTable& table = generation.digests;
-        for (const SegmentPart& part : parts_of(generation)) {
-            for (std::size_t i = 0; i < claims.size(); ++i) {
-                if (!part.filter->may_contain(claims[i].digest)) continue;
-                suspects.push_back({number, part.number, i});
-            }
-        }
-        for (std::size_t i = 0; !generation.segment && i < claims.size(); ++i) {
+        for (std::size_t i = 0; i < claims.size(); ++i) {
             if (i + ahead < claims.size()) table.prefetch(claims[i + ahead].digest);
             if (answers[i].verdict != Verdict::fresh || !table.contains(claims[i].digest)) continue;
             answers[i] = earlier_claim(claims[i], table.fingerprint(claims[i].digest));
+        }
+    }
+    for (const auto& [number, generation] : generations_) {
+        for (const SegmentPart& part : parts_of(generation)) {
+            for (std::size_t i = 0; i < claims.size(); ++i) {
+                if (answers[i].verdict != Verdict::fresh) continue;
+                if (!part.filter->may_contain(claims[i].digest)) continue;
+                suspects.push_back({number, generation.segment->merge, part.number, i});
+            }
         }
     }
     return position_.version;
@@ -185,7 +235,8 @@ std::vector<LogWindow::Whereabouts> LogWindow::whereabouts(const Digest& digest)
     const ReadLock lock(mutex_);
     for (const auto& [number, generation] : generations_) {
         for (const SegmentPart& part : parts_of(generation)) {
-            if (part.filter->may_contain(digest)) found.push_back({number, 0, part.number});
+            if (!part.filter->may_contain(digest)) continue;
+            found.push_back({number, 0, part.number, generation.segment->merge});
         }
         if (const std::int64_t seq = generation.digests.batch(digest)) {
             found.push_back({number, seq});
@@ -230,12 +281,33 @@ LookVerdict judge(const LogState& state, const LogWindow::Position& position, st
     return LookVerdict::complete;
 }
 
+std::size_t LogWindows::bytes() const {
+    const MutexLock lock(mutex_);
+    std::size_t bytes = 0;
+    for (const auto& one : all_) {
+        if (const auto window = one.lock()) bytes += window->bytes();
+    }
+    return bytes;
+}
+
+std::shared_ptr<LogWindow> LogWindows::make_one() {
+    std::erase_if(all_, [](const auto& one) { return one.expired(); });
+    auto window = std::make_shared<LogWindow>();
+    all_.push_back(window);
+    return window;
+}
+
+std::shared_ptr<LogWindow> LogWindows::make() {
+    const MutexLock lock(mutex_);
+    return make_one();
+}
+
 std::shared_ptr<LogWindow> LogWindows::join(const std::string& server, int ledger) {
     const MutexLock lock(mutex_);
     std::weak_ptr<LogWindow>& known = windows_[{server, ledger}];
     std::shared_ptr<LogWindow> window = known.lock();
     if (!window || window->discarded) {
-        window = std::make_shared<LogWindow>();
+        window = make_one();
         known = window;
         // Servers come and go; a window that is no longer used is forgotten.
         std::erase_if(windows_, [](const auto& entry) { return entry.second.expired(); });

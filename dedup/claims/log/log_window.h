@@ -88,14 +88,38 @@ class LogWindow {
     // does.
     void forget_before(std::int64_t generation);
 
-    // Replaces the digests of a sealed generation, which were all known before or are below the
-    // floor. `parts`: those that this window covers, so none if they have no claim in it.
-    void put_segment(std::int64_t generation, std::vector<SegmentPart> parts);
-    bool has_segment(std::int64_t generation) const;
+    // A sealed generation that has become a segment, with those after it that were merged into it.
+    struct Segment {
+        int merge = 0;          // how often it was merged
+        std::int64_t last = 0;  // of its generations
+        // Those that this window covers, so none if they have no claim in it.
+        std::vector<SegmentPart> parts;
+    };
+    // Replaces the digests and the segments of these generations, which were all known before or
+    // are below the floor.
+    // DANGER: all of them in one step. Between two steps a claim of long ago would be unknown.
+    void put_segment(std::int64_t generation, Segment segment);
+    bool has_segment(std::int64_t generation, int merge) const;
+
+    // A filter that is not in memory, and what it is to be put into.
+    struct MissingFilter {
+        std::int64_t generation = 0;
+        int merge = 0;
+        std::size_t part = 0;   // its place among the segment's parts
+        std::size_t shard = 0;  // of that part
+        int number = 0;         // in the segment's table
+    };
+    // Of the newest segment that lacks one; nullopt if all are in memory.
+    std::optional<MissingFilter> missing_filter() const;
+    // Does nothing if the segment was replaced meanwhile.
+    void put_filter(const MissingFilter& missing, FuseFilter filter);
+    // Forgets filters of the oldest segments, until so many bytes are free or none is left.
+    void drop_filters(std::size_t bytes);
 
     // A claim that a filter of a segment says yes to: known only if that part's block holds it.
     struct Suspect {
         std::int64_t generation = 0;
+        int merge = 0;
         int part = 0;
         std::size_t place = 0;  // among the claims
     };
@@ -116,6 +140,7 @@ class LogWindow {
         std::int64_t generation = 0;
         std::int64_t seq = 0;
         int part = 0;
+        int merge = 0;
     };
     std::vector<Whereabouts> whereabouts(const Digest& digest) const;
     ClaimsUnderWay& under_way() { return under_way_; }
@@ -125,6 +150,8 @@ class LogWindow {
 
     // See LogWindows::discard().
     std::atomic<bool> discarded{false};
+    // Whether a worker reads a filter at this moment; the others do not read it as well.
+    std::atomic<bool> filter_under_way{false};
     // When somebody last read the log to its end.
     std::atomic<Clock::time_point> last_look{Clock::time_point{}};
     // When somebody last asked which generations have become segments.
@@ -134,7 +161,7 @@ class LogWindow {
     struct Generation {
         DigestTable digests;
         // In their place, where it has become a segment.
-        std::optional<std::vector<SegmentPart>> segment;
+        std::optional<Segment> segment;
     };
     static std::span<const SegmentPart> parts_of(const Generation& generation);
 
@@ -162,6 +189,16 @@ LookVerdict judge(const LogState& state, const LogWindow::Position& position, st
 // std::bad_alloc.
 class LogWindows {
   public:
+    static constexpr std::size_t default_limit = std::size_t{256} << 20;
+
+    // `limit`: how many bytes of claims the process may hold. A filter that does not fit stays in
+    // the database, where each claim is then looked up: slower, and never wrong.
+    explicit LogWindows(std::size_t limit = default_limit) : limit_(limit) {}
+    // What all windows hold, in bytes, and how many more they may.
+    std::size_t bytes() const;
+    std::size_t limit() const { return limit_; }
+    // A window that no other worker shares, which counts towards the limit.
+    std::shared_ptr<LogWindow> make();
     // `server`: as sql::log_server names it. DANGER: sessions with two servers, one of which may
     // have lost commits of the other, never share a window.
     std::shared_ptr<LogWindow> join(const std::string& server, int ledger);
@@ -170,9 +207,13 @@ class LogWindows {
     void discard(const std::shared_ptr<LogWindow>& window);
 
   private:
-    Mutex mutex_;
+    std::shared_ptr<LogWindow> make_one() ONCEWARD_REQUIRES(mutex_);
+
+    const std::size_t limit_;
+    mutable Mutex mutex_;
     std::map<std::pair<std::string, int>, std::weak_ptr<LogWindow>> windows_
         ONCEWARD_GUARDED_BY(mutex_);
+    std::vector<std::weak_ptr<LogWindow>> all_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
 }  // namespace onceward

@@ -12,12 +12,14 @@ namespace onceward {
 namespace {
 
 constexpr int most_loads = 3;
+// So long a batch waits at most while filters are read.
+constexpr auto longest_reading = std::chrono::milliseconds(10);
 
 }  // namespace
 
 void PartitionLogStore::load(Connection& connection, Partition partition) {
     for (int loads = 0; loads < most_loads; ++loads) {
-        auto window = std::make_unique<LogWindow>();
+        std::shared_ptr<LogWindow> window = windows_->make();
         try {
             if (read_on(connection, {ledger_, LogScope::Part{source_, partition}}, *window)) {
                 parts_[partition].window = std::move(window);
@@ -93,9 +95,23 @@ void PartitionLogStore::follow(Connection& connection) {
     }
 }
 
+// Of one window in each call.
+void PartitionLogStore::read_missing_filters(Connection& connection) {
+    try {
+        for (auto& [partition, part] : parts_) {
+            if (read_filters(connection, ledger_, *part.window, *windows_, longest_reading)) return;
+        }
+    } catch (const PostgresError& error) {
+        // Dropped meanwhile: a batch sees that.
+        if (!table_is_gone(error)) throw;
+    }
+}
+
 void PartitionLogStore::catch_up(Connection& connection) {
-    if (!must_load_) follow(connection);
-    if (!must_load_) return;
+    if (!must_load_) {
+        follow(connection);
+        return read_missing_filters(connection);
+    }
     std::vector<TopicPartition> all;
     for (auto& [partition, part] : parts_) {
         all.push_back({"", partition});
@@ -103,7 +119,7 @@ void PartitionLogStore::catch_up(Connection& connection) {
     }
     // DANGER: read into a separate store. If that fails half-way, all partitions are still mine and
     // must be read.
-    PartitionLogStore read(ledger_, source_);
+    PartitionLogStore read(ledger_, source_, windows_);
     read.partitions_taken(connection, all);
     *this = std::move(read);
 }
@@ -129,7 +145,8 @@ std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction& tr
         part->window->look_up(part->claims, known, suspects);
         for (std::size_t i = 0; i < known.size(); ++i) answers[part->places[i]] = known[i];
         for (const LogWindow::Suspect& suspect : suspects) {
-            all.push_back({suspect.generation, suspect.part, part->places[suspect.place]});
+            all.push_back(
+                {suspect.generation, suspect.merge, suspect.part, part->places[suspect.place]});
         }
     }
     std::ranges::stable_sort(all, {}, &LogWindow::Suspect::generation);

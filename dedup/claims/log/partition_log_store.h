@@ -13,8 +13,10 @@ namespace onceward {
 
 class PartitionLogStore final : public ClaimStore {
   public:
-    // `ledger` and `source` as register_ledger() gave them.
-    PartitionLogStore(int ledger, int source) : ledger_(ledger), source_(source) {}
+    // `ledger` and `source` as register_ledger() gave them; `windows` is the process's, for its
+    // limit alone.
+    PartitionLogStore(int ledger, int source, std::shared_ptr<LogWindows> windows)
+        : ledger_(ledger), source_(source), windows_(std::move(windows)) {}
     // DANGER: after the take-over's COMMIT, in a later transaction. Before it the old owner's last
     // batch may still be under way, and its claims would be missing here.
     void partitions_taken(Connection& connection,
@@ -37,7 +39,7 @@ class PartitionLogStore final : public ClaimStore {
     // One partition's part of the transaction under way, separate from everything else that is
     // known of it.
     struct Part {
-        std::unique_ptr<LogWindow> window;
+        std::shared_ptr<LogWindow> window;
         std::vector<Claim> claims;
         std::vector<std::size_t> places;  // among the batch's claims
         LogAppend append;
@@ -45,6 +47,7 @@ class PartitionLogStore final : public ClaimStore {
     };
     void load(Connection& connection, Partition partition);
     void follow(Connection& connection);
+    void read_missing_filters(Connection& connection);
     // `current`: the row of sql::log_current.
     void move_on(const QueryResult& current);
     void forget_batch();
@@ -53,6 +56,7 @@ class PartitionLogStore final : public ClaimStore {
 
     int ledger_;
     int source_;
+    std::shared_ptr<LogWindows> windows_;
     std::map<Partition, Part> parts_;
     // The parts that the transaction under way has claims in.
     std::vector<Part*> open_;

@@ -3,6 +3,7 @@
 #include <binaryfusefilter.h>
 
 #include <algorithm>
+#include <ranges>
 #include <stdexcept>
 
 #include "dedup/postgres/binary.h"
@@ -20,6 +21,28 @@ std::uint64_t key_of(const Digest& digest) {
 constexpr std::size_t header_bytes = 28;
 
 constexpr int most_shard_bits = 16;
+
+// The library's two filters under one set of names.
+struct Fuse8 {
+    using Type = binary_fuse8_t;
+    static constexpr std::size_t slot_bytes = 1;
+    static constexpr auto allocate = binary_fuse8_allocate;
+    static constexpr auto populate = binary_fuse8_populate;
+    static constexpr auto contains = binary_fuse8_contain;
+    static constexpr auto write = binary_fuse8_serialize;
+    static constexpr auto read = binary_fuse8_deserialize;
+    static constexpr auto free = binary_fuse8_free;
+};
+struct Fuse16 {
+    using Type = binary_fuse16_t;
+    static constexpr std::size_t slot_bytes = 2;
+    static constexpr auto allocate = binary_fuse16_allocate;
+    static constexpr auto populate = binary_fuse16_populate;
+    static constexpr auto contains = binary_fuse16_contain;
+    static constexpr auto write = binary_fuse16_serialize;
+    static constexpr auto read = binary_fuse16_deserialize;
+    static constexpr auto free = binary_fuse16_free;
+};
 
 void put_block(std::string& out, std::span<const SealedClaim> block) {
     const auto count = static_cast<std::uint32_t>(block.size());
@@ -44,53 +67,86 @@ void put_block(std::string& out, std::span<const SealedClaim> block) {
 
 }  // namespace
 
-struct FuseFilter::Filter : binary_fuse16_t {
-    Filter() : binary_fuse16_t{} {}
-    Filter(const Filter&) = delete;
-    ~Filter() { binary_fuse16_free(this); }
+class FuseFilter::Filter {
+  public:
+    virtual ~Filter() = default;
+    virtual bool may_contain(const Digest& digest) const = 0;
+    virtual std::string stored() const = 0;
+    virtual std::size_t bytes() const = 0;
 };
 
-FuseFilter::FuseFilter(std::span<const Digest> digests) : filter_(std::make_shared<Filter>()) {
+template <class Fuse>
+class FuseFilter::FilterOf final : public FuseFilter::Filter {
+  public:
+    explicit FilterOf(std::vector<std::uint64_t>& keys) {
+        const auto size = static_cast<std::uint32_t>(keys.size());
+        if (!Fuse::allocate(size, &fuse_) || !Fuse::populate(keys.data(), size, &fuse_)) {
+            Fuse::free(&fuse_);
+            throw std::runtime_error("there is no memory for a filter");
+        }
+    }
+    explicit FilterOf(std::string_view stored) {
+        if (!Fuse::read(&fuse_, stored.data())) throw std::bad_alloc();
+    }
+    FilterOf(const FilterOf&) = delete;
+    ~FilterOf() override { Fuse::free(&fuse_); }
+
+    bool may_contain(const Digest& digest) const override {
+        return Fuse::contains(key_of(digest), &fuse_);
+    }
+    std::string stored() const override {
+        // The library's own count includes a member that it does not write.
+        std::string bytes(header_bytes + fuse_.ArrayLength * Fuse::slot_bytes, '\0');
+        Fuse::write(&fuse_, bytes.data());
+        return bytes;
+    }
+    std::size_t bytes() const override {
+        return sizeof fuse_ + fuse_.ArrayLength * Fuse::slot_bytes;
+    }
+
+  private:
+    typename Fuse::Type fuse_{};
+};
+
+FuseFilter::FuseFilter(std::span<const Digest> digests, FilterKind kind) {
     std::vector<std::uint64_t> keys;
     keys.reserve(digests.size() + 2);
     for (const Digest& digest : digests) keys.push_back(key_of(digest));
     // It is not made for fewer than two.
     while (keys.size() < 2) keys.push_back(keys.size());
-    const auto size = static_cast<std::uint32_t>(keys.size());
-    if (!binary_fuse16_allocate(size, filter_.get()) ||
-        !binary_fuse16_populate(keys.data(), size, filter_.get())) {
-        throw std::runtime_error("there is no memory for a filter");
+    if (kind == FilterKind::narrow) {
+        filter_ = std::make_shared<FilterOf<Fuse8>>(keys);
+    } else {
+        filter_ = std::make_shared<FilterOf<Fuse16>>(keys);
     }
 }
 
-FuseFilter::FuseFilter(std::string_view stored) : filter_(std::make_shared<Filter>()) {
+FuseFilter::FuseFilter(std::string_view stored) {
     if (stored.size() < header_bytes) throw std::runtime_error("this is not a filter");
-    const char* rest = binary_fuse16_deserialize_header(filter_.get(), stored.data());
-    const auto header = static_cast<std::size_t>(rest - stored.data());
-    const Filter& f = *filter_;
+    binary_fuse8_t f{};
+    binary_fuse8_deserialize_header(&f, stored.data());
     // What a probe computes stays within the array only if these hold.
     const bool whole =
-        stored.size() - header == f.ArrayLength * sizeof(std::uint16_t) && f.SegmentLength > 0 &&
+        f.ArrayLength > 0 && f.SegmentLength > 0 &&
         (f.SegmentLength & (f.SegmentLength - 1)) == 0 &&
         std::uint64_t{f.SegmentCountLength} + 2ULL * f.SegmentLength == f.ArrayLength &&
         f.SegmentCountLength > 0 &&
         std::uint64_t{f.SegmentCount} * f.SegmentLength == f.SegmentCountLength;
-    if (!whole) throw std::runtime_error("this is not a filter");
-    if (!binary_fuse16_deserialize(filter_.get(), stored.data())) throw std::bad_alloc();
+    const std::size_t slots = stored.size() - header_bytes;
+    if (whole && slots == f.ArrayLength * Fuse8::slot_bytes) {
+        filter_ = std::make_shared<FilterOf<Fuse8>>(stored);
+    } else if (whole && slots == f.ArrayLength * Fuse16::slot_bytes) {
+        filter_ = std::make_shared<FilterOf<Fuse16>>(stored);
+    } else {
+        throw std::runtime_error("this is not a filter");
+    }
 }
 
-bool FuseFilter::may_contain(const Digest& digest) const {
-    return binary_fuse16_contain(key_of(digest), filter_.get());
-}
+bool FuseFilter::may_contain(const Digest& digest) const { return filter_->may_contain(digest); }
 
-std::string FuseFilter::stored() const {
-    // The library's own count includes a member that it does not write.
-    std::string bytes(header_bytes + filter_->ArrayLength * sizeof(std::uint16_t), '\0');
-    binary_fuse16_serialize(filter_.get(), bytes.data());
-    return bytes;
-}
+std::string FuseFilter::stored() const { return filter_->stored(); }
 
-std::size_t FuseFilter::bytes() const { return binary_fuse16_size_in_bytes(filter_.get()); }
+std::size_t FuseFilter::bytes() const { return filter_->bytes(); }
 
 std::size_t shard_of(const Digest& digest, int shard_bits) {
     const std::size_t first = std::size_t{digest.bytes[0]} << 8 | digest.bytes[1];
@@ -103,13 +159,38 @@ int shard_bits_for(std::int64_t digests, std::int64_t most) {
     return bits;
 }
 
+SegmentFilter SegmentFilter::with(std::size_t shard, FuseFilter filter) const {
+    SegmentFilter more = *this;
+    more.shards_.at(shard) = std::move(filter);
+    return more;
+}
+
+SegmentFilter SegmentFilter::less(std::size_t bytes) const {
+    SegmentFilter fewer = *this;
+    std::size_t freed = 0;
+    for (auto& shard : std::views::reverse(fewer.shards_)) {
+        if (freed >= bytes) break;
+        if (shard) freed += shard->bytes();
+        shard.reset();
+    }
+    return fewer;
+}
+
+std::optional<std::size_t> SegmentFilter::first_missing() const {
+    for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+        if (!shards_[shard]) return shard;
+    }
+    return std::nullopt;
+}
+
 bool SegmentFilter::may_contain(const Digest& digest) const {
-    return shards_[shard_of(digest, shard_bits_)].may_contain(digest);
+    const std::optional<FuseFilter>& shard = shards_[shard_of(digest, shard_bits_)];
+    return !shard || shard->may_contain(digest);
 }
 
 std::size_t SegmentFilter::bytes() const {
-    std::size_t bytes = 0;
-    for (const FuseFilter& shard : shards_) bytes += shard.bytes();
+    std::size_t bytes = shards_.size() * sizeof(shards_.front());
+    for (const auto& shard : shards_) bytes += shard ? shard->bytes() : 0;
     return bytes;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,14 +15,21 @@
 
 namespace onceward {
 
-// A binary fuse filter over digests (Graf and Lemire, 2022), 18 bits a digest: says no of a digest
-// that is not in it in all but 0.0015 % of the cases, and never of one that is. Immutable, so
-// thread-safe; owns its memory. What stores and reads it has the machine's byte order.
+// How many bits a filter has for each digest, and for how many digests that are not in it it says
+// yes all the same: each of those costs a read of a block.
+enum class FilterKind : std::uint8_t {
+    exact,   // 18 bits, 0.0015 %
+    narrow,  // 9 bits, 0.4 %
+};
+
+// A binary fuse filter over digests (Graf and Lemire, 2022): never says no of a digest that is in
+// it. Immutable, so thread-safe; owns its memory. What stores and reads it has the machine's byte
+// order.
 class FuseFilter {
   public:
     // Needs 24 bytes a digest in addition to the filter while it works. Throws std::runtime_error
     // if that memory is not available.
-    explicit FuseFilter(std::span<const Digest> digests);
+    explicit FuseFilter(std::span<const Digest> digests, FilterKind kind = FilterKind::exact);
     // From what stored() gave; std::runtime_error where it is no filter.
     explicit FuseFilter(std::string_view stored);
 
@@ -30,8 +38,10 @@ class FuseFilter {
     std::size_t bytes() const;
 
   private:
-    struct Filter;
-    std::shared_ptr<Filter> filter_;
+    class Filter;
+    template <class Fuse>
+    class FilterOf;
+    std::shared_ptr<const Filter> filter_;
 };
 
 // Filters are built and stored in pieces, by the first bits of the digest, so that building one
@@ -40,14 +50,21 @@ std::size_t shard_of(const Digest& digest, int shard_bits);
 // So that no piece has many more than `most` of so many digests. At most 16.
 int shard_bits_for(std::int64_t digests, std::int64_t most);
 
-// What a process remembers of a segment.
+// What a process remembers of a segment: its filters, as far as they are in memory. Immutable, so
+// thread-safe.
 class SegmentFilter {
   public:
-    SegmentFilter(int shard_bits, std::int64_t claims) : shard_bits_(shard_bits), claims_(claims) {}
-    // In the order of the shards, all of them.
-    void add(FuseFilter shard) { shards_.push_back(std::move(shard)); }
-    bool complete() const { return shards_.size() == std::size_t{1} << shard_bits_; }
-    // No is certain; yes is to be verified by reading the block.
+    // Without any filter.
+    SegmentFilter(int shard_bits, std::int64_t claims)
+        : shard_bits_(shard_bits), claims_(claims), shards_(std::size_t{1} << shard_bits) {}
+    // The same, with the filter of a shard.
+    SegmentFilter with(std::size_t shard, FuseFilter filter) const;
+    // The same, without the last filters that take so many bytes.
+    SegmentFilter less(std::size_t bytes) const;
+    // The first shard whose filter is not in memory; nullopt if all are.
+    std::optional<std::size_t> first_missing() const;
+    // No is certain; yes is to be verified by reading the block. Without its filter in memory a
+    // shard says yes to each digest: slower, and never wrong.
     bool may_contain(const Digest& digest) const;
     std::int64_t claims() const { return claims_; }
     std::size_t bytes() const;
@@ -55,13 +72,14 @@ class SegmentFilter {
   private:
     int shard_bits_;
     std::int64_t claims_;
-    std::vector<FuseFilter> shards_;
+    std::vector<std::optional<FuseFilter>> shards_;
 };
 
 // With `reach: partition` a segment has a part for each partition of each source, numbered from 1:
 // the same key in another part is another claim. Else it is whole, which is part 0.
 struct SegmentPart {
     int number = 0;
+    int first_filter = 0;  // the number of its first shard's filter
     std::shared_ptr<const SegmentFilter> filter;
 };
 

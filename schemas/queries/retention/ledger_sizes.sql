@@ -32,11 +32,13 @@ SELECT l.ledger, l.name, l.store, l.reach, l.retention::text,
     extract(epoch FROM nullif(l.memory_begins, '-infinity'))::bigint
 FROM {schema}.ledgers l JOIN {schema}.generations g USING (ledger)
     LEFT JOIN {schema}.segments s USING (ledger, generation)
+    CROSS JOIN LATERAL (SELECT g.ledger || '_' || g.generation
+        || coalesce('m' || nullif(s.merge, 0), '') AS kept) AS ending
     CROSS JOIN LATERAL (SELECT
         to_regclass(format('{schema}.claims_%s_%s', g.ledger, g.generation)) AS claims,
-        to_regclass(format('{schema}.sealed_%s_%s', g.ledger, g.generation)) AS sealed,
-        to_regclass(format('{schema}.filters_%s_%s', g.ledger, g.generation)) AS filters,
-        to_regclass(format('{schema}.batches_%s_%s', g.ledger, g.generation)) AS batches,
+        to_regclass('{schema}.sealed_' || ending.kept) AS sealed,
+        to_regclass('{schema}.filters_' || ending.kept) AS filters,
+        to_regclass('{schema}.batches_' || ending.kept) AS batches,
         to_regclass(format('{schema}.results_%s_%s', g.ledger, g.generation)) AS results) AS made
     -- A `lease` ledger's rows are in no generation; they are shown with the open one. Large numbers
     -- are not counted one by one.

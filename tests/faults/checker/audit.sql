@@ -96,6 +96,12 @@ CREATE TRIGGER checker_fence_moved AFTER UPDATE ON {schema}.fences
 CREATE FUNCTION {schema}.checker_note_drop() RETURNS trigger
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    -- A merge deletes the rows of the generations that it puts into another. Their claims have to
+    -- be there, which the checker reads.
+    IF EXISTS (SELECT FROM {schema}.segments AS s WHERE s.ledger = OLD.ledger
+            AND s.generation < OLD.generation AND s.last_generation >= OLD.generation) THEN
+        RETURN NULL;
+    END IF;
     INSERT INTO {schema}.checker_generation_drops (ledger, generation, sealed_at, dropped_at,
         fences)
     SELECT OLD.ledger, OLD.generation, OLD.sealed_at, clock_timestamp(),

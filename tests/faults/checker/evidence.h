@@ -102,6 +102,7 @@ struct Generation {
     int ledger = 0;
     std::int64_t generation = 0;
     bool listed = true;
+    std::int64_t last = 0;  // of those that were merged into it; 0: itself alone
 };
 
 struct DeadLetter {

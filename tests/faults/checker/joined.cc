@@ -11,7 +11,11 @@ constexpr std::size_t most_problems = 20;
 bool has_gaps(const std::vector<Generation>& generations) {
     std::map<int, std::set<std::int64_t>> listed;
     for (const Generation& generation : generations) {
-        if (generation.listed) listed[generation.ledger].insert(generation.generation);
+        if (!generation.listed) continue;
+        const std::int64_t last = std::max(generation.generation, generation.last);
+        for (std::int64_t one = generation.generation; one <= last; ++one) {
+            listed[generation.ledger].insert(one);
+        }
     }
     return std::ranges::any_of(listed, [](const auto& ledger) {
         return *ledger.second.rbegin() != static_cast<std::int64_t>(ledger.second.size());
@@ -179,8 +183,8 @@ void Joined::join_keys() {
 
 void Joined::join_commands(const std::unordered_map<std::string, int>& numbers) {
     for (const KeyCommand& command : evidence_.key_commands) {
-        const auto found = numbers.find(key_name(
-            {.place = {.topic = command.topic}, .key_kind = "key", .key = command.key}));
+        const auto found = numbers.find(
+            key_name({.place = {.topic = command.topic}, .key_kind = "key", .key = command.key}));
         if (found == numbers.end()) continue;  // no message had that key
         Key& key = keys_[static_cast<std::size_t>(found->second)];
         if (command.what == KeyCommand::What::forgotten) {

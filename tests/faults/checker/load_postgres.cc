@@ -99,7 +99,9 @@ class Loader {
             topics[feeds.number(row, 0)] = topic(feeds.text(row, 1));
         }
         const Rows listed = query(
-            "SELECT ledger, generation, CASE WHEN segment IS NULL THEN store ELSE 'segment' END"
+            "SELECT ledger, generation, CASE WHEN segment IS NULL THEN store ELSE 'segment' END,"
+            " generation || coalesce('m' || nullif(merge, 0), ''),"
+            " coalesce(last_generation, generation)"
             " FROM {schema}.generations JOIN {schema}.ledgers USING (ledger)"
             " LEFT JOIN {schema}.segments USING (ledger, generation) WHERE store <> 'lease'"
             // Those of requests have no places: see load_requests.cc.
@@ -110,10 +112,13 @@ class Loader {
         log_rows_.clear();
         for (int row = 0; row < listed.size(); ++row) {
             const int ledger = static_cast<int>(listed.number(row, 0));
-            evidence_.generations.push_back(
-                {.ledger = ledger, .generation = listed.number(row, 1)});
+            evidence_.generations.push_back({.ledger = ledger,
+                                             .generation = listed.number(row, 1),
+                                             .last = listed.number(row, 4)});
             if (listed.text(row, 2) != "table") {
-                read_log(ledger, listed.number(row, 1), listed.text(row, 2) == "segment", topics);
+                const std::string name = listed.text(row, 0) + "_" + listed.text(row, 3);
+                read_log(ledger, listed.number(row, 1), name, listed.text(row, 2) == "segment",
+                         topics);
                 continue;
             }
             const Rows claims = query(
@@ -135,9 +140,8 @@ class Loader {
     }
 
     // A row for each range of each batch, in the batches' order.
-    void read_log(int ledger, std::int64_t generation, bool segment,
+    void read_log(int ledger, std::int64_t generation, const std::string& name, bool segment,
                   const std::unordered_map<std::int64_t, int>& topics) {
-        const std::string name = std::to_string(ledger) + "_" + std::to_string(generation);
         // A segment's digests are sorted, each with the number of its batch.
         const std::string digests_of_batches =
             "(SELECT seq, source, transaction AS xmin, partitions, first_offsets, last_offsets,"

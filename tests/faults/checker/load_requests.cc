@@ -31,7 +31,8 @@ class RequestLoader {
                                                  .transaction = transaction(effects, row, 3)});
         }
         const Rows listed = session_.query(
-            "SELECT ledger, generation, CASE WHEN segment IS NULL THEN store ELSE 'segment' END"
+            "SELECT ledger, generation || coalesce('m' || nullif(merge, 0), ''),"
+            " CASE WHEN segment IS NULL THEN store ELSE 'segment' END"
             " FROM " +
                 schema_ + "generations JOIN " + schema_ + "ledgers USING (ledger) LEFT JOIN " +
                 schema_ +

@@ -101,7 +101,8 @@ class SealingTest : public CoreTest {
         return mine;
     }
     // A worker for each of the two partitions, while one generation after another is sealed.
-    void run_through_the_sealing(const ScriptedLog& log) {
+    void run_through_the_sealing(const ScriptedLog& log,
+                                 const std::function<void()>& after_each = [] {}) {
         using namespace std::chrono_literals;
         std::atomic<bool> done{false};
         std::atomic<int> sealed{0};
@@ -125,6 +126,7 @@ class SealingTest : public CoreTest {
                 rotate();
                 sealed += seal_oldest(leader_, registered_.ledger, small_shards).sealed ? 1 : 0;
                 drop_sealed_logs(leader_, registered_.ledger);
+                after_each();
                 eventually(200ms, [&] { return done.load(); });
             }
         });

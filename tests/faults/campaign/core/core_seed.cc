@@ -116,7 +116,8 @@ class Run {
         members_.clear();
         for (const auto& [kind, times] : scene_->faults()) {
             const bool event = kind == "woken_when_overtaken" || kind == "generations_rotated" ||
-                               kind == "generations_sealed" || kind == "generations_dropped";
+                               kind == "generations_sealed" || kind == "segments_merged" ||
+                               kind == "generations_dropped";
             (event ? result.events : result.faults)[kind] = times;
         }
         result.kills = result.faults["killed"] + result.faults["killed_left_open"];
@@ -222,9 +223,11 @@ class Run {
             RetentionOptions options;
             options.lock_timeout = 100ms;
             options.sealing.shard_claims = 200;
+            options.merge.fewest = 2;
             const RetentionReport report = RetentionJob(options).look(*retention_, ledger_);
             if (report.rotated) scene_->count("generations_rotated");
             if (report.sealed) scene_->count("generations_sealed");
+            if (report.merged) scene_->count("segments_merged");
             for (int i = 0; i < report.unlisted; ++i) scene_->count("generations_dropped");
         } catch (const PostgresError&) {
             retention_.reset();

@@ -150,7 +150,7 @@ TEST_F(PartitionLogTest, ARotationWaitsForTheAppendsUnderWay) {
 }
 
 TEST_F(PartitionLogTest, APartitionThatWasNeverTakenIsNotClaimedFrom) {
-    PartitionLogStore store(1, 1);
+    PartitionLogStore store(1, 1, std::make_shared<LogWindows>());
     Connection connection(schema_.worker());
     OwnedTransaction transaction(connection);
     const Claim claim{scripted_digest("k"), {}, Partition{0}, Offset{0}};
@@ -161,7 +161,7 @@ TEST_F(PartitionLogTest, APartitionThatWasNeverTakenIsNotClaimedFrom) {
 TEST_F(PartitionLogTest, ABatchThatWasGivenUpLeavesNothingToTheNextOne) {
     Connection connection(schema_.worker());
     const RegisteredLedger mine = registered(connection);
-    PartitionLogStore store(mine.ledger, mine.source);
+    PartitionLogStore store(mine.ledger, mine.source, std::make_shared<LogWindows>());
     const TopicPartition zero{"topic", Partition{0}}, one{"topic", Partition{1}};
     const Claim claim{scripted_digest("k"), {}, Partition{0}, Offset{0}};
     store.partitions_taken(connection, {&zero, 1});
@@ -184,7 +184,7 @@ TEST_F(PartitionLogTest, ABatchThatWasGivenUpLeavesNothingToTheNextOne) {
 TEST_F(PartitionLogTest, AReadingThatFailsIsTriedAgainForAllPartitions) {
     Connection connection(schema_.worker());
     const RegisteredLedger mine = registered(connection);
-    PartitionLogStore store(mine.ledger, mine.source);
+    PartitionLogStore store(mine.ledger, mine.source, std::make_shared<LogWindows>());
     const TopicPartition both[] = {{"topic", Partition{0}}, {"topic", Partition{1}}};
     store.partitions_taken(connection, both);
     const Claim claims[] = {{scripted_digest("k"), {}, Partition{0}, Offset{0}},

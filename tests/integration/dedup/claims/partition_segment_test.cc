@@ -34,7 +34,8 @@ class PartitionSegmentTest : public SealingTest {
         EXPECT_EQ(drop_sealed_logs(leader_, registered_.ledger), 1);
     }
     PartitionLogStore store_of(int partition) {
-        PartitionLogStore store(registered_.ledger, registered_.source);
+        PartitionLogStore store(registered_.ledger, registered_.source,
+                                std::make_shared<LogWindows>());
         const TopicPartition taken{"topic", Partition{partition}};
         store.partitions_taken(leader_, {&taken, 1});
         return store;
@@ -86,7 +87,7 @@ TEST_F(PartitionSegmentTest, ASealedGenerationGivesTheSameVerdicts) {
 // A key in more partitions than a block has room for: each of them is asked for its own.
 TEST_F(PartitionSegmentTest, ManyPartitionsMayHoldTheSameKey) {
     const int partitions = static_cast<int>(block_digests) + 10;
-    PartitionLogStore store(registered_.ledger, registered_.source);
+    PartitionLogStore store(registered_.ledger, registered_.source, std::make_shared<LogWindows>());
     for (int partition = 0; partition < partitions; ++partition) {
         const TopicPartition taken{"topic", Partition{partition}};
         store.partitions_taken(leader_, {&taken, 1});

@@ -24,6 +24,11 @@ Verdict verdict(const LogWindow& window, const Claim& wanted) {
     return answers[0].verdict;
 }
 
+// A segment of one generation that is not in parts, without its filter.
+LogWindow::Segment whole(std::int64_t generation, std::int64_t claims, int merge = 0) {
+    return {merge, generation, {{0, 0, std::make_shared<SegmentFilter>(0, claims)}}};
+}
+
 void take_in(LogWindow& window, std::int64_t generation, std::int64_t seq, const Digest& key) {
     const LogBatch batch{seq, {&key, 1}, {}};
     window.take_in(generation, {&batch, 1});
@@ -67,14 +72,14 @@ TEST(LogWindow, TellsWhoLookedThatSomethingWasPutInSince) {
 // Otherwise a batch that looked before both would append a key of that segment once more.
 TEST(LogWindow, ASegmentThatCameSinceMayHoldWhatWasPutInSince) {
     LogWindow window;
-    window.put_segment(1, {{0, std::make_shared<SegmentFilter>(0, 0)}});
+    window.put_segment(1, whole(1, 0));
     window.begin({.generation = 2, .floor = 3});
     const Digest keys[] = {digest(1)};
     const std::uint64_t before = window.position().version;
     EXPECT_FALSE(window.knows_any(keys, before));
     take_in(window, 2, 4, digest(1));
     window.next_generation(3);
-    window.put_segment(2, {{0, std::make_shared<SegmentFilter>(0, 1)}});
+    window.put_segment(2, whole(2, 1));
     EXPECT_NE(window.position().version, before);
     EXPECT_TRUE(window.knows_any(keys, before));
     EXPECT_FALSE(window.knows_any(keys, window.position().version)) << "the segment was asked";
@@ -84,14 +89,14 @@ TEST(LogWindow, WhatAFilterSaysYesToIsToBeLookedUpInThatPart) {
     const std::vector<Digest> keys{digest_of_bytes("one")};
     std::vector<SegmentPart> parts;
     for (const int number : {1, 2, 3}) {
-        auto filter = std::make_shared<SegmentFilter>(0, 1);
-        filter->add(FuseFilter(number == 1 ? std::vector<Digest>{} : keys));
-        parts.push_back({number, std::move(filter)});
+        const FuseFilter filter(number == 1 ? std::vector<Digest>{} : keys);
+        parts.push_back(
+            {number, number, std::make_shared<SegmentFilter>(SegmentFilter(0, 1).with(0, filter))});
     }
     LogWindow window;
-    window.put_segment(1, std::move(parts));
-    window.put_segment(2, {});
-    EXPECT_TRUE(window.has_segment(2)) << "also where none of its parts is asked for";
+    window.put_segment(1, {0, 1, std::move(parts)});
+    window.put_segment(2, {0, 2, {}});
+    EXPECT_TRUE(window.has_segment(2, 0)) << "also where none of its parts is asked for";
     const Claim claims[] = {claim(digest_of_bytes("two")), claim(keys[0])};
     std::vector<ClaimAnswer> answers(2);
     std::vector<LogWindow::Suspect> suspects;
@@ -107,6 +112,68 @@ TEST(LogWindow, WhatAFilterSaysYesToIsToBeLookedUpInThatPart) {
     EXPECT_EQ(places[0].seq, 0) << "the block tells the batch";
     EXPECT_EQ(answers[1].verdict, Verdict::fresh);
     EXPECT_EQ(window.size(), 3U);
+}
+
+std::size_t suspected(const LogWindow& window, const Digest& key) {
+    const Claim wanted = claim(key);
+    std::vector<ClaimAnswer> answers(1);
+    std::vector<LogWindow::Suspect> suspects;
+    window.look_up({&wanted, 1}, answers, suspects);
+    return suspects.size();
+}
+
+TEST(LogWindow, ASegmentWhoseFilterIsNotInMemoryIsAskedForEachKey) {
+    LogWindow window;
+    window.put_segment(1, whole(1, 1));
+    window.put_segment(2, whole(2, 1));
+    EXPECT_EQ(suspected(window, digest(1)), 2U);
+    const auto missing = window.missing_filter();
+    ASSERT_TRUE(missing);
+    EXPECT_EQ(missing->generation, 2) << "the newest one first";
+    const std::vector<Digest> keys{digest_of_bytes("one")};
+    window.put_filter(*missing, FuseFilter(keys));
+    EXPECT_EQ(suspected(window, digest(1)), 1U);
+    EXPECT_EQ(suspected(window, keys[0]), 2U);
+    window.put_filter(*window.missing_filter(), FuseFilter(std::vector<Digest>{}));
+    EXPECT_FALSE(window.missing_filter());
+    window.drop_filters(1);
+    EXPECT_EQ(window.missing_filter()->generation, 1) << "the oldest one is given back first";
+}
+
+// DANGER: a key of a generation that went before the merged segment came would be applied again.
+TEST(LogWindow, AMergedSegmentReplacesAllOfItsGenerationsInOneStep) {
+    LogWindow window;
+    window.put_segment(1, whole(1, 1));
+    window.put_segment(2, whole(2, 1));
+    take_in(window, 3, 7, digest(3));
+    take_in(window, 4, 8, digest(4));
+    const auto old = window.missing_filter();
+    const std::uint64_t before = window.position().version;
+    window.put_segment(1, {1, 3, whole(1, 3).parts});
+    EXPECT_TRUE(window.has_segment(1, 1));
+    EXPECT_FALSE(window.has_segment(2, 0));
+    EXPECT_EQ(window.size(), 4U) << "three in the segment, and one of the generation after it";
+    EXPECT_EQ(suspected(window, digest(3)), 1U);
+    EXPECT_EQ(verdict(window, claim(digest(4))), Verdict::duplicate);
+    EXPECT_TRUE(window.knows_any({}, before)) << "who looked before has to look again";
+    window.put_filter(*old, FuseFilter(std::vector<Digest>{}));
+    EXPECT_EQ(suspected(window, digest(3)), 1U) << "a filter of before is of no use";
+    window.forget_before(2);
+    EXPECT_EQ(suspected(window, digest(3)), 0U);
+}
+
+TEST(LogWindows, CountWhatAllWindowsHoldAsLongAsTheyLive) {
+    LogWindows windows(1000);
+    const std::shared_ptr<LogWindow> one = windows.join("server", 1);
+    std::shared_ptr<LogWindow> two = windows.make();
+    const std::size_t empty = windows.bytes();
+    take_in(*one, 1, 1, digest(1));
+    const std::size_t with_one = windows.bytes();
+    EXPECT_GT(with_one, empty);
+    take_in(*two, 1, 1, digest(1));
+    EXPECT_GT(windows.bytes(), with_one);
+    two.reset();
+    EXPECT_EQ(windows.bytes(), one->bytes());
 }
 
 // DANGER: room is made while COMMIT may still fail.

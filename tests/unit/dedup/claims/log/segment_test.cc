@@ -28,9 +28,20 @@ TEST(FuseFilter, NeverSaysNoOfWhatIsInItAndSeldomYesOfTheRest) {
     }
 }
 
-TEST(FuseFilter, TakesNineteenBitsADigestAtMost) {
+TEST(FuseFilter, TakesNineteenBitsADigestAtMostAndTenWhereItIsNarrow) {
     const FuseFilter filter(many(0, 200'000));
     EXPECT_LE(filter.bytes() * 8, 200'000U * 19);
+    const FuseFilter narrow(many(0, 200'000), FilterKind::narrow);
+    EXPECT_LE(narrow.bytes() * 8, 200'000U * 10);
+}
+
+TEST(FuseFilter, ANarrowOneNeverSaysNoOfWhatIsInItEither) {
+    const FuseFilter filter(FuseFilter(many(0, 50'000), FilterKind::narrow).stored());
+    int missed = 0, wrong = 0;
+    for (int i = 0; i < 50'000; ++i) missed += filter.may_contain(numbered(i)) ? 0 : 1;
+    for (int i = 0; i < 100'000; ++i) wrong += filter.may_contain(numbered(-i - 1)) ? 1 : 0;
+    EXPECT_EQ(missed, 0);
+    EXPECT_LE(wrong, 600);  // 390 are to be expected
 }
 
 TEST(FuseFilter, IsTheSameOnceItWasStored) {
@@ -150,10 +161,37 @@ TEST(SegmentFilter, AsksThePieceOfTheDigest) {
     SegmentFilter filter(1, 2);
     std::vector<std::vector<Digest>> parts(2);
     for (const Digest& digest : many(0, 1000)) parts[shard_of(digest, 1)].push_back(digest);
-    EXPECT_FALSE(filter.complete());
-    for (const auto& part : parts) filter.add(FuseFilter(part));
-    EXPECT_TRUE(filter.complete());
+    EXPECT_EQ(filter.first_missing(), 0U);
+    for (std::size_t shard : {0U, 1U}) filter = filter.with(shard, FuseFilter(parts[shard]));
+    EXPECT_EQ(filter.first_missing(), std::nullopt);
     for (const Digest& digest : many(0, 1000)) EXPECT_TRUE(filter.may_contain(digest));
+}
+
+// DANGER: a no would make each duplicate in it a second effect.
+TEST(SegmentFilter, SaysYesToAllThatIsInAShardWithoutItsFilter) {
+    const SegmentFilter none(1, 1000);
+    for (const Digest& digest : many(0, 1000)) EXPECT_TRUE(none.may_contain(digest));
+    const SegmentFilter one = none.with(1, FuseFilter(std::vector<Digest>{}));
+    EXPECT_EQ(one.first_missing(), 0U);
+    int yes = 0;
+    for (const Digest& digest : many(0, 1000)) {
+        const bool may = one.may_contain(digest);
+        yes += may ? 1 : 0;
+        EXPECT_TRUE(may || shard_of(digest, 1) == 1);
+    }
+    EXPECT_LT(yes, 600);
+}
+
+TEST(SegmentFilter, GivesBackTheMemoryOfAsManyFiltersAsAreAskedFor) {
+    SegmentFilter filter(2, 1000);
+    for (std::size_t shard = 0; shard < 4; ++shard) {
+        filter = filter.with(shard, FuseFilter(many(0, 250)));
+    }
+    const std::size_t all = filter.bytes();
+    EXPECT_EQ(filter.less(1).first_missing(), 3U);
+    EXPECT_LT(filter.less(1).bytes(), all);
+    EXPECT_EQ(filter.less(all).first_missing(), 0U);
+    EXPECT_EQ(filter.less(0).bytes(), all);
 }
 
 }  // namespace

@@ -1,0 +1,231 @@
+#include "dedup/retention/merging.h"
+
+#include <utility>
+#include <vector>
+
+#include "dedup/claims/log/log_batch.h"
+#include "dedup/claims/log/log_reader.h"
+#include "dedup/postgres/binary.h"
+#include "dedup/postgres/transaction.h"
+#include "dedup/retention/segment_writer.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+std::vector<MergeCandidate> candidates_of(Connection& connection, int ledger) {
+    const QueryResult rows = connection.query(sql::merge_candidates, {ledger});
+    std::vector<MergeCandidate> candidates;
+    for (int row = 0; row < rows.rows(); ++row) {
+        candidates.push_back({.generation = rows.integer(row, 0),
+                              .merge = static_cast<int>(rows.integer(row, 1)),
+                              .claims = rows.integer(row, 2),
+                              .began = std::chrono::milliseconds(rows.integer(row, 3)),
+                              .sealed = std::chrono::milliseconds(rows.integer(row, 4)),
+                              .age = std::chrono::milliseconds(rows.integer(row, 5)),
+                              .mergeable = rows.boolean(row, 6)});
+    }
+    return candidates;
+}
+
+// The digest with which a shard begins.
+Digest first_digest_of(int shard, int shard_bits) {
+    const auto first = static_cast<std::uint32_t>(shard) << (16 - shard_bits);
+    Digest digest;
+    digest.bytes[0] = static_cast<std::uint8_t>(first >> 8);
+    digest.bytes[1] = static_cast<std::uint8_t>(first);
+    return digest;
+}
+
+}  // namespace
+
+// One merge, from its tables to its publishing.
+class Merger::Merge {
+  public:
+    Merge(Connection& connection, int ledger, std::vector<MergeCandidate> members,
+          const SealingOptions& options)
+        : connection_(connection),
+          ledger_(ledger),
+          members_(std::move(members)),
+          first_(members_.front()),
+          names_(log_names(ledger, first_.generation, first_.merge + 1)),
+          options_(options) {}
+
+    // False: what was to be merged is not there any more.
+    bool begin() {
+        const std::optional<std::int64_t> evictions = make_tables();
+        if (!evictions) return false;
+        evictions_ = *evictions;
+        for (const MergeCandidate& member : members_) whole_[0].claims += member.claims;
+        cut(whole_, 0, options_.shard_claims);
+        kind_ = kind_for(whole_[0].claims);
+        readings_ = readings(whole_, options_.shard_claims);
+        return true;
+    }
+    bool read_all() const { return next_ == readings_.size(); }
+    // REQUIRES: not all is read.
+    void write_next() {
+        const FilterRange& filters = readings_[next_++];
+        std::vector<SealedClaim> claims = read(filters);
+        sort_claims(claims);
+        write_segment(connection_, names_, whole_, filters, claims, kind_);
+        written_ += static_cast<std::int64_t>(claims.size());
+    }
+    MergeReport publish() {
+        if (!publish_all()) return {};
+        return {.merged = true,
+                .generation = first_.generation,
+                .segments = static_cast<int>(members_.size()),
+                .claims = written_};
+    }
+
+  private:
+    Connection::Names names_of(const MergeCandidate& member) const {
+        return log_names(ledger_, member.generation, member.merge);
+    }
+
+    // Returns the ledger's count of evictions: a claim that is taken out from here on makes the
+    // merge worthless.
+    std::optional<std::int64_t> make_tables() {
+        OwnedTransaction transaction(connection_);
+        const QueryResult row = transaction.query(
+            sql::merge_begin, {ledger_, first_.generation, members_.back().generation});
+        if (row.is_null(0, 0)) return std::nullopt;
+        for (const MergeCandidate& member : members_) {
+            const QueryResult extent = transaction.query(sql::merge_extent, {}, names_of(member));
+            first_seqs_.push_back(extent.is_null(0, 0) ? 0 : extent.integer(0, 0));
+            Connection::Names both = names_;
+            both.emplace_back("merged", table_ending(member.generation, member.merge));
+            transaction.query(sql::merge_copy_batches, {}, both);
+        }
+        const QueryResult all = transaction.query(sql::merge_extent, {}, names_);
+        first_seq_ = all.is_null(0, 0) ? 0 : all.integer(0, 0);
+        const std::int64_t evictions = row.integer(0, 0);
+        transaction.commit();
+        return evictions;
+    }
+
+    // All claims of these filters, from each of the segments.
+    std::vector<SealedClaim> read(const FilterRange& filters) const {
+        std::vector<SealedClaim> claims;
+        claims.reserve(static_cast<std::size_t>(filters.claims + filters.claims / 8 + 1024));
+        const int bits = whole_[0].shard_bits;
+        Parameters range{first_digest_of(filters.begin, bits)};
+        if (filters.end < whole_[0].filters()) {
+            range.digest(first_digest_of(filters.end, bits));
+        } else {
+            range.null();
+        }
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            const QueryResult blocks =
+                connection_.prepared(sql::merge_read, range, names_of(members_[i]), true);
+            for (int row = 0; row < blocks.rows(); ++row) {
+                take(blocks, row, first_seqs_[i] - first_seq_, filters, claims);
+            }
+        }
+        return claims;
+    }
+
+    // `later`: by how much the numbers of the segment's batches grow.
+    void take(const QueryResult& blocks, int row, std::int64_t later, const FilterRange& filters,
+              std::vector<SealedClaim>& claims) const {
+        const std::span<const Digest> digests = digests_in(blocks.text(row, 0));
+        const std::string_view batches = blocks.text(row, 1);
+        const std::span<const Digest> fingerprints =
+            blocks.is_null(row, 2) ? std::span<const Digest>{} : digests_in(blocks.text(row, 2));
+        for (std::size_t i = 0; i < digests.size(); ++i) {
+            const int filter = filter_of(whole_[0], digests[i]);
+            // The first block may begin before them, and the last one end after them.
+            if (filter < filters.begin || filter >= filters.end) continue;
+            const std::int64_t batch = binary::get32(batches.substr(4 * i)) + later;
+            claims.push_back(
+                {digests[i],
+                 fingerprints.empty() ? packed_fingerprint(std::nullopt) : fingerprints[i],
+                 static_cast<std::uint32_t>(batch), 0});
+        }
+    }
+
+    bool publish_all() {
+        return try_publishing(options_, [&] {
+            OwnedTransaction transaction(connection_);
+            transaction.limit_lock_wait(options_.lock_timeout);
+            const QueryResult done = transaction.query(
+                sql::merge_publish,
+                {ledger_, first_.generation, members_.back().generation, evictions_,
+                 static_cast<std::int64_t>(members_.size()), written_, whole_[0].shard_bits});
+            if (!done.boolean(0, 0)) return false;
+            transaction.commit();
+            return true;
+        });
+    }
+
+    Connection& connection_;
+    int ledger_;
+    const std::vector<MergeCandidate> members_;
+    const MergeCandidate& first_;
+    Connection::Names names_;  // of the merged segment
+    const SealingOptions& options_;
+    std::int64_t evictions_ = 0;
+    std::vector<PartExtent> whole_{1};
+    FilterKind kind_ = FilterKind::exact;
+    std::vector<FilterRange> readings_;
+    std::size_t next_ = 0;  // of the readings
+    std::int64_t written_ = 0;
+    // The first batch of each member, and of all.
+    std::vector<std::int64_t> first_seqs_;
+    std::int64_t first_seq_ = 0;
+};
+
+Merger::Merger(Connection& connection, int ledger, const SealingOptions& options)
+    : connection_(connection), ledger_(ledger), options_(options) {}
+
+Merger::~Merger() = default;
+
+void Merger::drop_orphans() {
+    const QueryResult orphans = connection_.query(sql::merge_orphans, {ledger_});
+    for (int row = 0; row < orphans.rows(); ++row) {
+        OwnedTransaction transaction(connection_);
+        transaction.limit_lock_wait(options_.lock_timeout);
+        transaction.query(sql::merge_drop_orphan, Parameters{ledger_}.text(orphans.text(row, 0)));
+        transaction.commit();
+    }
+}
+
+bool Merger::begin(const MergeRule& rule) {
+    drop_orphans();
+    const std::vector<MergeCandidate> candidates = candidates_of(connection_, ledger_);
+    const std::optional<MergeRange> due = merge_due(candidates, rule);
+    if (!due) return false;
+    const auto members = std::span(candidates).subspan(due->begin, due->size());
+    merge_ = std::make_unique<Merge>(connection_, ledger_,
+                                     std::vector<MergeCandidate>(members.begin(), members.end()),
+                                     options_);
+    return merge_->begin();
+}
+
+MergeReport Merger::step(const MergeRule& rule, std::chrono::milliseconds time) try {
+    const auto begun = std::chrono::steady_clock::now();
+    if (!merge_) {
+        leadership_ =
+            std::make_unique<Leadership>(connection_, std::to_string(ledger_) + " merging");
+        if (!leadership_->held() || !begin(rule)) {
+            merge_.reset();
+            leadership_.reset();
+            return {};
+        }
+    }
+    while (!merge_->read_all()) {
+        if (std::chrono::steady_clock::now() - begun > time) return {.under_way = true};
+        merge_->write_next();
+    }
+    const MergeReport done = merge_->publish();
+    merge_.reset();
+    leadership_.reset();
+    return done;
+} catch (...) {
+    merge_.reset();
+    leadership_.reset();
+    throw;
+}
+
+}  // namespace onceward

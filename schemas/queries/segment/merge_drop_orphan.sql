@@ -1,0 +1,1 @@
+SELECT {schema}.drop_orphaned_merge($1::integer, $2::text)

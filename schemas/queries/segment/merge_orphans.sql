@@ -1,0 +1,1 @@
+SELECT {schema}.orphaned_merges($1::integer)
