@@ -1,15 +1,27 @@
 #include "cli/composition/server_upkeep.h"
 
+#include <algorithm>
+
 #include "cli/composition/composition.h"
 #include "cli/configuration/databases.h"
 
 namespace onceward {
+namespace {
+
+// The servers of a process share what it may use.
+std::size_t share_of_claims_memory(const Configuration& whole) {
+    const std::size_t servers = std::max<std::size_t>(used_databases(whole).size(), 1);
+    return static_cast<std::size_t>(whole.claims_memory) / servers;
+}
+
+}  // namespace
 
 ServerUpkeep::ServerUpkeep(const Configuration& whole, const Configuration& part,
                            std::optional<RelayOptions> relay, StepObserver* observer,
                            Tracer* tracer)
     : database_(part.database),
       guard_({.connection = part.postgres}),
+      log_windows_(std::make_shared<LogWindows>(share_of_claims_memory(whole))),
       retention_(make_retention_options(part.postgres, ledgers_on(whole, part.database))),
       retention_thread_([this](const std::stop_token& stop) { retention_.run(stop); }) {
     if (!relay) return;

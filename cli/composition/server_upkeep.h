@@ -37,7 +37,7 @@ class ServerUpkeep {
   private:
     const std::string database_;
     FrozenSessionGuard guard_;
-    std::shared_ptr<LogWindows> log_windows_ = std::make_shared<LogWindows>();
+    std::shared_ptr<LogWindows> log_windows_;
     RetentionJob retention_;
     std::optional<Relay> relay_;  // nullopt if nothing is published
     std::jthread retention_thread_;

@@ -81,8 +81,8 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "Both are exact. `lease`, with a `webhook` or an `upstream` alone: each key is claimed in one "
      "transaction and its end is written in another.",
      "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "
-     "(`rotate_claims`), about 2.3 after that; with `reach: partition` only for its own "
-     "partitions. A process reads as much when it starts."},
+     "(`rotate_claims`), 1.1 to 2.3 after that, and no more than `memory.claims`; with `reach: "
+     "partition` only for its own partitions."},
     {"topics[].ledger.reach", "global",
      into([](To& to) { return &to.ledger.reach; }, {"global", "partition"}),
      "`global`: a duplicate is found in any partition. `partition`, with `store: log`: only within "
@@ -98,11 +98,13 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      into([](To& to) { return &to.ledger.rotate_after; }, {100, 3660 * day}),
      "The current table of claims is sealed at this age. Whole tables expire.",
      "Shorter frees disk sooner; every sealed table costs one more probe a batch."},
-    {"topics[].ledger.rotate_claims", "50000000",
+    {"topics[].ledger.rotate_claims",
+     "<2000000 for a `log` with `reach: global`, else 50000000>",
      into([](To& to) { return &to.ledger.rotate_claims; }, {1000}),
      "The current table is also sealed at this number of claims (about 100 bytes each; of a log "
-     "about 17).",
-     "As for `rotate_after`."},
+     "about 17). Sealed tables of a `log` with `reach: global` become one, step by step, so that "
+     "small ones do not become many.",
+     "As for `rotate_after`; more of a `log` takes more memory in each process."},
     {"topics[].ledger.purge_hours", "<always>", into([](To& to) { return &to.ledger.purge_hours; }),
      "If set, expired claims are dropped only within these hours of the day, in UTC, so that "
      "dropping their tables does not fall into the busy hours: `22:00-04:00` passes midnight. "

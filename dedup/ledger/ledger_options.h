@@ -39,7 +39,8 @@ struct LedgerOptions {
     // A generation is sealed at this age or size, whichever comes first; shorter frees disk sooner,
     // and every sealed generation costs one more probe a batch.
     std::chrono::milliseconds rotate_after{3 * 3600 * 1000};
-    std::int64_t rotate_claims = 50'000'000;
+    // nullopt: see rotation_claims().
+    std::optional<std::int64_t> rotate_claims = std::nullopt;
     // Whether results are stored with the claims; a ledger that has begun to store them does not
     // stop. Not with `reach: partition`: a key may be applied once in each partition, and so has no
     // single answer.
@@ -51,5 +52,12 @@ struct LedgerOptions {
     // lease continues sooner after a crash; it must be much longer than a try of the effect.
     std::chrono::milliseconds lease{60'000};
 };
+
+// A log's claims are in memory one by one until their generation is sealed, and its segments merge:
+// its generations are small. Tables, and segments in parts, stay as they are made.
+constexpr std::int64_t rotation_claims(const LedgerOptions& options) {
+    const bool merges = options.store == StoreKind::log && options.reach == Reach::global;
+    return options.rotate_claims.value_or(merges ? 2'000'000 : 50'000'000);
+}
 
 }  // namespace onceward

@@ -141,7 +141,7 @@ std::int64_t estimated_claims(std::int64_t bytes, StoreKind store) {
 
 Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& options) {
     if (current.claims == 0) return Rotation::keep;
-    if (current.claims >= options.rotate_claims) return Rotation::by_size;
+    if (current.claims >= rotation_claims(options)) return Rotation::by_size;
     if (current.age >= options.rotate_after) return Rotation::by_age;
     return Rotation::keep;
 }

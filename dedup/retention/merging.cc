@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "dedup/base/mutants.h"
 #include "dedup/claims/log/log_batch.h"
 #include "dedup/claims/log/log_reader.h"
 #include "dedup/postgres/binary.h"
@@ -116,7 +117,8 @@ class Merger::Merge {
         } else {
             range.null();
         }
-        for (std::size_t i = 0; i < members_.size(); ++i) {
+        const bool all = !mutant("merged_without_the_last_segment");
+        for (std::size_t i = 0; i < members_.size() - (all ? 0 : 1); ++i) {
             const QueryResult blocks =
                 connection_.prepared(sql::merge_read, range, names_of(members_[i]), true);
             for (int row = 0; row < blocks.rows(); ++row) {

@@ -34,7 +34,7 @@ class Sealing {
         if (!evictions) return {};
         measure();
         const FilterKind kind = kind_for(claims_in(parts_));
-        for (const FilterRange& filters : readings(parts_, options_.shard_claims)) {
+        for (const FilterRange& filters : readings(parts_, piece_)) {
             std::vector<SealedClaim> claims = read(filters);
             sort_claims(claims);
             write_segment(connection_, names_, parts_, filters, claims, kind);
@@ -68,12 +68,18 @@ class Sealing {
         return evictions;
     }
 
+    // Each reading goes through the whole log, so that a large one is read in larger pieces.
+    std::int64_t piece(std::int64_t claims) const {
+        return std::clamp(claims / 8, options_.shard_claims, 4 * options_.shard_claims);
+    }
+
     void measure() {
         const QueryResult extent = connection_.query(sql::segment_extent, {}, names_);
         first_seq_ = extent.integer(0, 1);
         if (!by_partition_) {
             parts_.push_back({.claims = extent.integer(0, 0)});
-            return cut(parts_, 0, options_.shard_claims);
+            piece_ = piece(extent.integer(0, 0));
+            return cut(parts_, 0, piece_);
         }
         const QueryResult rows = connection_.query(sql::segment_extent_of_partitions, {}, names_);
         for (int row = 0; row < rows.rows(); ++row) {
@@ -85,7 +91,8 @@ class Sealing {
             parts_.push_back(part);
         }
         // DANGER: not from 0; see segment_parts.
-        cut(parts_, 1, options_.shard_claims);
+        piece_ = piece(extent.integer(0, 0));
+        cut(parts_, 1, piece_);
     }
 
     std::vector<SealedClaim> read(const FilterRange& filters) const {
@@ -151,6 +158,7 @@ class Sealing {
     Connection::Names names_;
     const SealingOptions& options_;
     std::int64_t first_seq_ = 0;
+    std::int64_t piece_ = 0;  // claims that are sorted at once
     std::vector<PartExtent> parts_;
     // By source and partition: the place in parts_.
     std::map<std::pair<int, int>, std::size_t> part_of_;

@@ -13,8 +13,9 @@
 namespace onceward {
 
 struct SealingOptions {
-    // Digests that are sorted, and whose filter is built, at once. Each takes 40 bytes then, and 24
-    // more while the filter is made; fewer reads the log more often.
+    // Digests that are sorted, and whose filter is built, at once; up to four times as many of a
+    // large log. Each takes 40 bytes then, and 24 more while the filter is made; fewer reads the
+    // log more often.
     std::int64_t shard_claims = 1'000'000;
     // Publishing and dropping a log take a lock that commits queue for. One try waits no longer
     // than this, and this many tries are made before the work is discarded.

@@ -177,33 +177,34 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
     }
 }
 
-bool read_filters(Connection& connection, int ledger, LogWindow& window, const LogWindows& windows,
-                  std::chrono::milliseconds time) {
+FilterReading read_filters(Connection& connection, int ledger, LogWindow& window,
+                           const LogWindows& windows, std::chrono::milliseconds time) {
     const auto until = LogWindow::Clock::now() + time;
-    if (window.filter_under_way.exchange(true)) return true;
+    if (window.filter_under_way.exchange(true)) return FilterReading::more;
     // Given back however this ends.
     const std::unique_ptr<LogWindow, void (*)(LogWindow*)> mine(
         &window, [](LogWindow* of) { of->filter_under_way = false; });
     const std::size_t limit = windows.limit();
     if (const std::size_t bytes = windows.bytes(); bytes > limit) {
         window.drop_filters(bytes - limit);
-        return false;
+        return windows.bytes() > limit ? FilterReading::over : FilterReading::full;
     }
     do {
         const std::optional<LogWindow::MissingFilter> missing = window.missing_filter();
+        if (!missing) return FilterReading::complete;
         // Some room is left for recent claims, or filters would be read and dropped in turn.
-        if (!missing || windows.bytes() >= limit - limit / 8) return false;
+        if (windows.bytes() >= limit - limit / 8) return FilterReading::full;
         const QueryResult row =
             connection.prepared(sql::segment_filters, {missing->number},
                                 log_names(ledger, missing->generation, missing->merge), true);
         if (row.rows() == 0) {
             // It was merged into another. See publish_merge.
             window.last_segments_look = LogWindow::Clock::time_point{};
-            return false;
+            return FilterReading::more;
         }
         window.put_filter(*missing, FuseFilter(row.text(0, 0)));
     } while (LogWindow::Clock::now() < until);
-    return true;
+    return FilterReading::more;
 }
 
 void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Suspect> suspects,

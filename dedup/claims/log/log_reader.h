@@ -55,11 +55,18 @@ LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::
 // Whether the error says that a table is not there (42P01): retention dropped it.
 bool table_is_gone(const PostgresError& error);
 
+enum class FilterReading : std::uint8_t {
+    complete,  // all filters are in memory
+    more,      // some are to be read
+    full,      // there is no room for those that are missing
+    over,      // recent claims alone take more than there may be
+};
 // Reads filters that the window's segments lack, the newest segment's first: at least one, and more
-// as long as `time` lasts and the process's windows have room. Outside of any transaction. Without
-// them each claim is looked up in the segment. False: none is missing, or there is no room.
-bool read_filters(Connection& connection, int ledger, LogWindow& window, const LogWindows& windows,
-                  std::chrono::milliseconds time);
+// as long as `time` lasts and the process's windows have room. Gives some back if recent claims
+// need theirs. Outside of any transaction. Without its filter each claim is looked up in the
+// segment.
+FilterReading read_filters(Connection& connection, int ledger, LogWindow& window,
+                           const LogWindows& windows, std::chrono::milliseconds time);
 
 // What filters say yes to is looked up: answers for the claims that a segment really holds. In the
 // transaction of the batch, a statement for each segment. REQUIRES: suspects in their generations'

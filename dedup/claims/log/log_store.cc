@@ -1,6 +1,7 @@
 #include "dedup/claims/log/log_store.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "dedup/base/mutants.h"
 #include "dedup/claims/log/log_reader.h"
@@ -28,6 +29,9 @@ constexpr auto longest_wait = 200ms;
 // meanwhile, and never holds one up for longer than this.
 constexpr auto longest_reading = 200ms;
 constexpr auto shortest_reading = 5ms;
+// Before each batch while recent claims take more memory than they may: retention seals them
+// meanwhile.
+constexpr auto pause_if_over = 20ms;
 
 }  // namespace
 
@@ -87,7 +91,12 @@ void LogStore::read_missing_filters(Connection& connection) {
                                  std::chrono::milliseconds(shortest_reading),
                                  std::chrono::milliseconds(longest_reading));
     try {
-        read_filters(connection, ledger_, *window_, *windows_, time);
+        const FilterReading read = read_filters(connection, ledger_, *window_, *windows_, time);
+        if (read == FilterReading::over) {
+            // Once in each reading of the log, which is at most once a second.
+            window_->last_segments_look = LogWindow::Clock::time_point{};
+            std::this_thread::sleep_for(pause_if_over);
+        }
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
         look_for_segments();

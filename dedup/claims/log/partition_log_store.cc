@@ -99,7 +99,9 @@ void PartitionLogStore::follow(Connection& connection) {
 void PartitionLogStore::read_missing_filters(Connection& connection) {
     try {
         for (auto& [partition, part] : parts_) {
-            if (read_filters(connection, ledger_, *part.window, *windows_, longest_reading)) return;
+            const FilterReading read =
+                read_filters(connection, ledger_, *part.window, *windows_, longest_reading);
+            if (read == FilterReading::more) return;
         }
     } catch (const PostgresError& error) {
         // Dropped meanwhile: a batch sees that.

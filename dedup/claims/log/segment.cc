@@ -6,6 +6,7 @@
 #include <ranges>
 #include <stdexcept>
 
+#include "dedup/base/mutants.h"
 #include "dedup/postgres/binary.h"
 
 namespace onceward {
@@ -185,7 +186,8 @@ std::optional<std::size_t> SegmentFilter::first_missing() const {
 
 bool SegmentFilter::may_contain(const Digest& digest) const {
     const std::optional<FuseFilter>& shard = shards_[shard_of(digest, shard_bits_)];
-    return !shard || shard->may_contain(digest);
+    if (!shard) return !mutant("missing_filter_says_no");
+    return shard->may_contain(digest);
 }
 
 std::size_t SegmentFilter::bytes() const {
