@@ -92,9 +92,9 @@ void Member::make_worker() {
     options.name = name_;
     if (scene_.plan.ledger != LedgerKind::table) options.store = StoreKind::log;
     if (scene_.plan.ledger == LedgerKind::log_of_partitions) options.reach = Reach::partition;
-    if (scene_.plan.ledger == LedgerKind::log_in_one_process) {
-        options.log_windows = scene_.log_windows;
-    }
+    options.log_windows = scene_.plan.ledger == LedgerKind::log_in_one_process
+                              ? scene_.log_windows
+                              : std::make_shared<LogWindows>(scene_.log_windows->limit());
     if (scene_.plan.rotate_claims > 0) options.retention = 0s;
     options.batch_messages = static_cast<std::size_t>(scene_.plan.batch_messages);
     options.observer = this;
