@@ -43,6 +43,7 @@ class Bench {
     RowResult traced();
     RowResult avro();
     RowResult under_load();
+    RowResult stores();
     RowResult debezium();
     RowResult spring();
     RowResult spring_inbox();
@@ -71,6 +72,7 @@ class Bench {
     double after_a_kill(Tables& tables);
     // Messages a second that pass while a producer sends as fast as it can.
     double highest_rate(const ConnectionOptions& postgres) const;
+    double by_processes(const ConnectionOptions& postgres, Claims claims) const;
     SteadyTimes steady(const ConnectionOptions& postgres, double rate) const;
     // What another process pays that only reads what is claimed.
     std::string cost_of_reading_along();

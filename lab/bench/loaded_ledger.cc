@@ -104,20 +104,24 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables
                               {{"ledger", ledger}, {"generation", generation}});
         connection.copy_send(rows);
         connection.copy_end();
-        if (loaded < claims && in_generation < options().rotate_claims) continue;
+        // Each is three fifths of what is left: segments that are larger than all newer ones
+        // together, as merging leaves them.
+        const std::int64_t rest = claims - loaded;
+        if (rest > 0 && in_generation * 2 < (in_generation + rest) / 5 * 6) continue;
         current_ =
             connection.query(sql::retention_rotate, Parameters{}.integer(ledger_).integer(current_))
                 .integer(0, 0);
         in_generation = 0;
     }
     RetentionJob job({.connection = connection.options(), .ledgers = {options()}});
-    // Each call seals one generation. Autovacuum comes within a minute, and a DROP waits until it
-    // has given way: generations that are a day old have been vacuumed already.
-    for (std::int64_t sealed = 1; sealed < current_; ++sealed) {
-        job.look(connection, options());
-        const std::string generation = std::to_string(sealed);
+    // Each call seals one generation, and merges what is due.
+    for (std::int64_t sealed = 1; sealed < current_; ++sealed) job.look(connection, options());
+    // Autovacuum comes within a minute, and a DROP waits until it has given way: generations that
+    // are a day old have been vacuumed already.
+    const QueryResult endings = connection.query(lab_sql::bench_segments, {ledger_});
+    for (int row = 0; row < endings.rows(); ++row) {
         connection.query(lab_sql::bench_vacuum_claims, {},
-                         {{"ledger", ledger}, {"generation", generation}});
+                         {{"ledger", ledger}, {"generation", std::string(endings.text(row, 0))}});
     }
 }
 
@@ -133,7 +137,11 @@ double LoadedLedger::disk_bytes_a_claim() const {
 double LoadedLedger::memory_bytes_a_claim() const {
     Connection connection(tables_.options());
     LogStore store(ledger_, source_, std::make_shared<LogWindows>());
+    // A worker reads the filters between its batches.
     store.catch_up(connection);
+    for (int i = 0; i < most_looks && store.window()->missing_filter(); ++i) {
+        store.catch_up(connection);
+    }
     return static_cast<double>(store.window()->bytes()) / static_cast<double>(claims_);
 }
 

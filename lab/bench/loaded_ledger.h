@@ -15,7 +15,7 @@ inline constexpr const char* ledger_name = "onceward-bench";
 class LoadedLedger {
   public:
     // Makes the ledger and copies so many random digests into its log, 5,000 a batch, in
-    // generations of at most LedgerOptions::rotate_claims; then has retention's job seal them, and
+    // generations of falling size; then has retention's job seal them, and
     // vacuums them.
     LoadedLedger(Tables& tables, std::int64_t claims);
 

@@ -53,6 +53,10 @@ constexpr std::array all{
     Target{"19", "p99 in ms at 10 % of the highest rate", "nothing", lower, 100, 20},
     Target{"19", "p99 in ms at 50 % of the highest rate", "nothing", lower, 200, 50},
     Target{"19", "p99 in ms at 80 % of the highest rate", "nothing", lower, 1'000, 200},
+    Target{"21", "`log`, 10 % duplicates", "`log`, no duplicates", higher, 0.9, 1.0},
+    Target{"21", "`log`, 10 % duplicates", "`table`, the same", higher, 1.2, 2.0},
+    Target{"21", "`log`, eight processes", "`table`, the same", higher, 1.0, 1.5},
+    Target{"21", "`log`, eight processes, slow commits", "`table`, the same", higher, 1.0, 1.5},
 };
 
 }  // namespace

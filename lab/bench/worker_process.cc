@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 // Text in JSON's quotes is text in YAML's.
 std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
-std::string configuration(const Place& place, const Workload& topic, const Tables& tables) {
+std::string configuration(const Place& place, const Workload& topic, const Tables& tables,
+                          Claims claims) {
     return "group: " + quoted(group_of(topic, tables)) +
            "\nkafka: {bootstrap_servers: " + quoted(place.bootstrap_servers) +
            ", properties: {session.timeout.ms: \"6000\"}}\npostgres: {dsn: " +
@@ -29,7 +30,9 @@ std::string configuration(const Place& place, const Workload& topic, const Table
            topic.topic +
            "\n"
            "    key: {preset: idempotency-key, operation: " +
-           quoted(tables.id()) + "}\n    ledger: {store: log, name: " + ledger_name +
+           quoted(tables.id()) +
+           "}\n    ledger: {store: " + (claims == Claims::log ? "log" : "table") +
+           ", name: " + ledger_name +
            "}\n"
            "    sink:\n"
            "      table: " +
@@ -60,8 +63,9 @@ ChildOptions command(const demo::TemporaryFolder& folder, const std::string& tex
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(const Place& place, const Workload& topic, Tables& tables)
-    : options_(command(folder_, configuration(place, topic, tables))), process_(options_) {
+WorkerProcess::WorkerProcess(const Place& place, const Workload& topic, Tables& tables,
+                             Claims claims)
+    : options_(command(folder_, configuration(place, topic, tables, claims))), process_(options_) {
     wait_until([&] { return fences_taken(tables, topic); }, "for a worker's fences");
 }
 

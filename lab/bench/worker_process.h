@@ -1,6 +1,6 @@
 #pragma once
 // The program's own `run` in a process of its own, which can be killed: with the bench's plain
-// form, the ledger of its workers, and default settings but for the session timeout. Used by one
+// form, a ledger by `log` or `table`, and default settings but for the session timeout. Used by one
 // thread; failures are exceptions.
 
 #include <functional>
@@ -21,7 +21,8 @@ struct ProcessCpu {
 class WorkerProcess {
   public:
     // Returns when it has taken the fences of all of the topic's partitions.
-    WorkerProcess(const Place& place, const Workload& topic, Tables& tables);
+    WorkerProcess(const Place& place, const Workload& topic, Tables& tables,
+                  Claims claims = Claims::log);
 
     pid_t pid() const { return process_.pid(); }
     ProcessCpu cpu(Tables& tables) const;

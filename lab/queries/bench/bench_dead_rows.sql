@@ -6,4 +6,5 @@ SELECT coalesce(sum(pg_stat_get_dead_tuples(c.oid) + pg_stat_get_dead_tuples(c.r
         (SELECT count(*) FROM {schema}.claims_{ledger}_{generation})
 FROM pg_class c, pg_class pattern
 WHERE pattern.oid = '{schema}.claims'::regclass AND c.relnamespace = pattern.relnamespace
-    AND c.relkind = 'r' AND c.relname ~ ('^(claims|sealed|filters|batches)_' || $1 || '_[0-9]+(m[0-9]+)?$')
+    AND c.relkind = 'r'
+    AND c.relname ~ ('^(claims|sealed|filters|batches)_' || $1 || '_[0-9]+(m[0-9]+)?$')

@@ -5,4 +5,5 @@ SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint,
         AND pg_relation_size(c.oid) > 0)
 FROM pg_class c, pg_class pattern
 WHERE pattern.oid = '{schema}.claims'::regclass AND c.relnamespace = pattern.relnamespace
-    AND c.relkind = 'r' AND c.relname ~ ('^(claims|sealed|filters|batches)_' || $1 || '_[0-9]+(m[0-9]+)?$')
+    AND c.relkind = 'r'
+    AND c.relname ~ ('^(claims|sealed|filters|batches)_' || $1 || '_[0-9]+(m[0-9]+)?$')
