@@ -1,7 +1,8 @@
 ------------------------------ MODULE LogLedger ------------------------------
 (***************************************************************************)
 (* The `log` store with `reach: global`: a log of claims that all workers  *)
-(* read, the ledger's lock, rotation, sealed segments, eviction and purge. *)
+(* read, the ledger's lock, rotation, sealed and merged segments, eviction *)
+(* and purge.                                                              *)
 (* Each worker has a partition of its own, as Fence.tla is about those     *)
 (* that change hands.                                                      *)
 (*                                                                         *)
@@ -17,7 +18,7 @@
 (*                                                                         *)
 (* A connection that is lost and a process that is killed are one action.  *)
 (* Not here: the lock's time-outs, the limit of batches in one reading,    *)
-(* fingerprints. Numbers in the log that a rollback burns are used again,  *)
+(* fingerprints, a segment that is made while others are merged. Numbers in the log that a rollback burns are used again,  *)
 (* since nobody has seen them.                                             *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, Sequences, TLC
@@ -27,7 +28,7 @@ CONSTANTS
     Log,            \* Log[w]: the keys of the messages in w's partition, in offset order
     Process,        \* Process[w]: workers of one process share a window
     MaxRead,
-    MaxLosses, MaxFailOvers, MaxRotations, MaxEvictions, MaxPurges,
+    MaxLosses, MaxFailOvers, MaxRotations, MaxEvictions, MaxPurges, MaxMerges,
     Broken
 
 VARIABLES
@@ -36,7 +37,7 @@ VARIABLES
     window,     \* what each process remembers (dedup/claims/log/log_window.h)
     tx,         \* each worker's transaction
     orphans,    \* transactions whose COMMIT was sent on a connection that is lost
-    sealing,    \* the segment that is being made, or none
+    sealing,    \* the segment that is being made of a log or of segments, or none
     budget,
     seen
 
@@ -47,6 +48,7 @@ Messages == {m \in Workers \X (1..8) : m[2] <= Len(Log[m[1]])}
 Key(m) == Log[m[1]][m[2]]
 Keys == {Key(m) : m \in Messages}
 Max(s) == IF s = {} THEN 0 ELSE CHOOSE x \in s : \A y \in s : y <= x
+Min(s) == CHOOSE x \in s : \A y \in s : x <= y
 
 NoWindow == [on |-> FALSE, known |-> {}, last |-> 0, gen |-> 0, evictions |-> 0]
 NoTx == [pc |-> "idle", end |-> 0, fresh |-> {}, dups |-> {}, rely |-> {}, seq |-> 0, gen |-> 0,
@@ -63,7 +65,7 @@ Init ==
     /\ orphans = {}
     /\ sealing = <<>>
     /\ budget = [losses |-> MaxLosses, failovers |-> MaxFailOvers, rotations |-> MaxRotations,
-                 evictions |-> MaxEvictions, purges |-> MaxPurges]
+                 evictions |-> MaxEvictions, purges |-> MaxPurges, merges |-> MaxMerges]
     /\ seen = {}
 
 -----------------------------------------------------------------------------
@@ -116,16 +118,18 @@ TakeIn(x, batches) == [x EXCEPT
     !.known = @ \cup UNION {{b.gen} \X b.keys : b \in batches},
     !.last = Max({@} \cup {b.seq : b \in batches})]
 
-\* LogStore::catch_up, read_on: reads on, through generations that were sealed meanwhile. What has
-\* become a segment is remembered as that (follow_segments), and what is unlisted is forgotten.
+\* LogStore::catch_up, read_on: reads on, through generations that were sealed meanwhile. What is
+\* older than all that is listed is forgotten (forget_before). What has become a segment, alone or
+\* with others, is remembered as that, but only once in a while (follow_segments, put_segment).
 CatchUp(w) ==
     LET x == MyWindow(w)
         read == TakeIn([x EXCEPT !.gen = db.gen], News(x, db.log))
-        segments == {s.gen : s \in db.segments} IN
+        kept == {e \in read.known : e[1] >= Min(db.listed)} IN
     /\ tx[w].pc = "idle" /\ x.on
-    /\ IF Gone(x) THEN SetWindow(w, NoWindow) ELSE
-         SetWindow(w, [read EXCEPT !.known =
-             {e \in read.known : e[1] \in db.listed /\ e[1] \notin segments}
+    /\ \E follows \in BOOLEAN :
+         IF Gone(x) THEN SetWindow(w, NoWindow) ELSE
+         SetWindow(w, [read EXCEPT !.known = IF ~follows THEN kept ELSE
+             {e \in kept : \A s \in db.segments : e[1] < s.gen \/ e[1] > s.last}
              \cup UNION {{s.gen} \X s.keys : s \in db.segments}])
     /\ SetTx(w, [tx[w] EXCEPT !.must = FALSE])
     /\ UNCHANGED <<db, standby, orphans, sealing, budget, seen>>
@@ -237,9 +241,33 @@ Rotate ==
 BeginSegment ==
     /\ sealing = <<>>
     /\ \E g \in db.listed \ ({db.gen} \cup {s.gen : s \in db.segments}) :
-         sealing' = <<[gen |-> g, evictions |-> db.evictions,
+         sealing' = <<[gen |-> g, last |-> g, evictions |-> db.evictions,
                        keys |-> UNION {b.keys : b \in {b \in db.log : b.gen = g}}]>>
     /\ UNCHANGED <<db, standby, window, tx, orphans, budget, seen>>
+
+\* Merger::Merge in dedup/retention/merging.cc: two neighbours whose logs are gone. The first of
+\* their generations stands for both.
+BeginMerge ==
+    /\ sealing = <<>> /\ budget.merges > 0
+    /\ \E s, t \in db.segments :
+         /\ s.last < t.gen /\ \A g \in db.listed : g <= s.gen \/ g >= t.gen
+         /\ \A b \in db.log : b.gen < s.gen \/ b.gen > t.last
+         /\ sealing' = <<[gen |-> s.gen, last |-> t.last, evictions |-> db.evictions,
+                keys |-> IF "merged_without_the_last_segment" \in Broken THEN s.keys
+                         ELSE s.keys \cup t.keys]>>
+    /\ budget' = [budget EXCEPT !.merges = @ - 1]
+    /\ UNCHANGED <<db, standby, window, tx, orphans, seen>>
+
+\* publish_merge(). DANGER: with the last one for both, the first would be no longer listed, and
+\* be forgotten by a window that has not looked for segments since.
+PublishMerge(s) ==
+    LET members == {t \in db.segments : s.gen <= t.gen /\ t.gen <= s.last}
+        stands == IF "merged_into_the_last_generation" \in Broken
+                  THEN Max({t.gen : t \in members}) ELSE s.gen IN
+    IF s.evictions # db.evictions \/ Cardinality(members) # 2 THEN UNCHANGED db
+    ELSE db' = [db EXCEPT
+        !.segments = (@ \ members) \cup {[gen |-> stands, last |-> s.last, keys |-> s.keys]},
+        !.listed = @ \ ({t.gen : t \in members} \ {stands})]
 
 \* publish_segment(): the floor rises to the segment's end. Refused if the generation or a claim in
 \* it went meanwhile.
@@ -247,11 +275,12 @@ Publish ==
     /\ sealing # <<>> /\ LockFree
     /\ sealing' = <<>>
     /\ LET s == sealing[1] IN
+       IF s.gen # s.last THEN PublishMerge(s) ELSE
        IF s.gen \notin db.listed
           \/ (s.evictions # db.evictions /\ "segment_with_evicted_claims" \notin Broken)
        THEN UNCHANGED db
        ELSE db' = [db EXCEPT
-            !.segments = @ \cup {[gen |-> s.gen, keys |-> s.keys]},
+            !.segments = @ \cup {[gen |-> s.gen, last |-> s.gen, keys |-> s.keys]},
             !.floor = Max({@} \cup {b.seq : b \in {b \in db.log : b.gen = s.gen}})]
     /\ UNCHANGED <<standby, window, tx, orphans, budget, seen>>
 
@@ -339,7 +368,7 @@ Next ==
     \/ \E w \in Workers :
         \/ Load(w) \/ CatchUp(w) \/ Begin(w) \/ SettleDuplicates(w) \/ AskForLock(w) \/ Settle(w)
         \/ Decide(w) \/ Answer(w) \/ PassingError(w) \/ Lose(w)
-    \/ Rotate \/ BeginSegment \/ Publish \/ DropLog \/ Evict \/ Purge
+    \/ Rotate \/ BeginSegment \/ BeginMerge \/ Publish \/ DropLog \/ Evict \/ Purge
     \/ OrphanCommits \/ OrphanRollsBack \/ Detach \/ FailOver
 
 Spec == Init /\ [][Next]_vars

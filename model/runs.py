@@ -29,7 +29,7 @@ def fence(**changes):
 def log(**changes):
     constants = {"w1": "w1", "w2": "w2", "w3": "w3", "Workers": WORKERS, "Log": "<- Three",
                  "Process": "<- OwnProcess", "MaxRead": 1, "MaxLosses": 2, "MaxFailOvers": 0,
-                 "MaxRotations": 0, "MaxEvictions": 0, "MaxPurges": 0}
+                 "MaxRotations": 0, "MaxEvictions": 0, "MaxPurges": 0, "MaxMerges": 0}
     return "LogLedgerRuns.tla", {**constants, **changes}, LOG, False
 
 
@@ -69,6 +69,11 @@ RUNS = {
     "log: segments, a purge": log(Log="<- Small", MaxLosses=1, MaxRotations=1, MaxPurges=1),
     "log: segments, an eviction": log(Log="<- Small", MaxLosses=0, MaxRotations=1,
                                       MaxEvictions=1),
+    "log: merged segments": log(Log="<- Small", MaxLosses=1, MaxRotations=2, MaxMerges=1),
+    "log: merged segments, an eviction": log(Log="<- Small", MaxLosses=0, MaxRotations=2,
+                                             MaxMerges=1, MaxEvictions=1),
+    "log: merged segments, a purge": log(Log="<- Small", MaxLosses=0, MaxRotations=2,
+                                         MaxMerges=1, MaxPurges=1),
     "log of a partition": partition_log(),
     "retention": retention(),
     "retention: a fail-over": retention(LastTick=3, MaxMessages=2, MaxFailOvers=1),
@@ -95,6 +100,8 @@ MUTANTS = {
     "window_kept_over_a_reconnect": (log(MaxFailOvers=1), "I1_NoFalseDuplicate"),
     "news_read_with_the_lock": (log(), "I1_NothingTwice"),
     "sealed_without_the_lock": (log(MaxRotations=1), "I1_NothingTwice"),
+    "merged_without_the_last_segment": (log(Log="<- Merging", MaxLosses=1, MaxRotations=2,
+                                            MaxMerges=1), "I6_EffectHasClaim"),
     "window_read_before_the_take_over": (partition_log(), "I1_NothingTwice"),
     "ended_by_a_stale_owner": (lease(), "I9_AHeldLeaseStays"),
     "extended_by_a_stale_owner": (lease(MaxTries=3), "I9_OneHolder"),
@@ -108,6 +115,8 @@ MUTANTS = {
                                "I1_NoFalseDuplicate"),
     "segment_with_evicted_claims": (log(Log="<- Small", MaxLosses=0, MaxRotations=1,
                                         MaxEvictions=1), "I6_ClaimHasEffect"),
+    "merged_into_the_last_generation": (log(Log="<- Merging", MaxLosses=0, MaxRotations=2,
+                                            MaxMerges=1), "I1_NothingTwice"),
     "watermark_before_the_fence": (retention(), "I8_NothingTwice"),
     "open_replay_not_counted": (retention(MaxReplays=1), "I8_NothingTwice"),
 }
