@@ -55,7 +55,7 @@ class Bench {
   private:
     Plan plan(Claims claims, int workers = 1) const { return {claims, workers, extent_.batch}; }
     std::unique_ptr<Topic> make_topic(std::int64_t messages, bool duplicates,
-                                      Form form = Form::plain) const;
+                                      Form form = Form::plain, int partitions = 0) const;
     std::unique_ptr<Topic> filled(std::int64_t messages, bool duplicates, Form form) const;
     // For the peers' rows: `log` with one worker, and another program to compare with.
     Side beside_peers(const Topic& topic);

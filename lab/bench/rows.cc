@@ -66,11 +66,13 @@ void measure_rows(const Setup& setup, const std::vector<std::string>& rows, cons
 
 }  // namespace
 
-std::unique_ptr<Topic> Bench::make_topic(std::int64_t messages, bool duplicates, Form form) const {
+// As many partitions as the bench was told, unless `partitions` says how many.
+std::unique_ptr<Topic> Bench::make_topic(std::int64_t messages, bool duplicates, Form form,
+                                         int partitions) const {
     Workload workload;
     workload.topic = "onceward-bench-" + new_uuid().substr(0, 8);
     workload.messages = messages;
-    workload.partitions = extent_.partitions;
+    workload.partitions = partitions > 0 ? partitions : extent_.partitions;
     workload.duplicates = duplicates;
     workload.form = form;
     return std::make_unique<Topic>(setup_.place.bootstrap_servers, workload);

@@ -1,9 +1,7 @@
 // The row that compares the stores of a global ledger where it is hard for one of them: 21.
 
-#include <algorithm>
 #include <chrono>
 #include <list>
-#include <thread>
 
 #include "lab/bench/bench.h"
 #include "lab/bench/format.h"
@@ -31,19 +29,18 @@ PrivatePostgresOptions slow_commits(PrivatePostgresOptions server) {
 // Messages a second from the first that is sent to the last row, while a producer sends as fast as
 // it can.
 double Bench::by_processes(const ConnectionOptions& postgres, Claims claims) const {
-    const auto topic = make_topic(extent_.messages, false);
+    const auto topic = make_topic(extent_.messages, false, Form::plain, processes);
     const Workload& workload = topic->workload();
     Tables tables(postgres);
     std::list<WorkerProcess> workers;
     for (int i = 0; i < processes; ++i) {
         workers.emplace_back(setup_.place, workload, tables, claims);
     }
-    const auto owners = static_cast<std::int64_t>(std::min(processes, workload.partitions));
     workers.front().wait_until(
         [&] {
             return tables.connection()
                        .query(lab_sql::bench_owners, Parameters{}.text(workload.topic))
-                       .integer(0, 0) == owners;
+                       .integer(0, 0) == processes;
         },
         "for all processes to have partitions");
     const auto begin = std::chrono::steady_clock::now();
