@@ -127,6 +127,8 @@ void add_retention(Families& families, const RetentionState& state) {
                  {"merged", counts.merged},
                  {"expired", counts.expired}});
     of.counter("onceward_retention_leases_total", counts.leases);
+    of.gauge("onceward_claims_memory_bytes", static_cast<std::int64_t>(state.claims_bytes));
+    of.gauge("onceward_claims_memory_limit_bytes", static_cast<std::int64_t>(state.claims_limit));
     if (counts.last_success) {
         of.gauge("onceward_retention_last_success_timestamp_seconds",
                  seconds(counts.last_success->time_since_epoch()));

@@ -56,6 +56,9 @@ struct DurableTotals {
 struct RetentionState {
     std::string database = default_database;
     RetentionCounts counts;
+    // What the process has in memory of the server's claims, and how much that may be.
+    std::size_t claims_bytes = 0;
+    std::size_t claims_limit = 0;
 };
 
 // What it does for that server's outbox, where some topic has one.

@@ -42,7 +42,10 @@ std::unique_ptr<ServerUpkeep> ServerUpkeep::of_routes(const Configuration& confi
 }
 
 void ServerUpkeep::complete(ProcessStatus& status) const {
-    status.retention.push_back({database_, retention_.counts()});
+    status.retention.push_back({.database = database_,
+                                .counts = retention_.counts(),
+                                .claims_bytes = log_windows_->bytes(),
+                                .claims_limit = log_windows_->limit()});
     if (relay_) status.relays.push_back({database_, relay_->counts()});
 }
 

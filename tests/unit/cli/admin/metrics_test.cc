@@ -198,6 +198,8 @@ TEST(Metrics, TheRetentionJobTellsItsRunsFailuresAndSteps) {
     state.counts.expired = 3;
     state.counts.leases = 8;
     state.counts.seconds = 1.5;
+    state.claims_bytes = 1000;
+    state.claims_limit = 2000;
     process.retention = {state};
     std::string text = metrics_text(process);
     const std::string database = "{database=\"postgres\"";
@@ -209,6 +211,8 @@ TEST(Metrics, TheRetentionJobTellsItsRunsFailuresAndSteps) {
     EXPECT_THAT(text, HasSubstr("onceward_retention_generations_total" + database +
                                 ",step=\"expired\"} 3\n"));
     EXPECT_THAT(text, HasSubstr("onceward_retention_leases_total" + database + "} 8\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_claims_memory_bytes" + database + "} 1000\n"));
+    EXPECT_THAT(text, HasSubstr("onceward_claims_memory_limit_bytes" + database + "} 2000\n"));
     EXPECT_THAT(text, Not(HasSubstr("onceward_retention_last_success")));
     process.retention[0].counts.last_success = process.started;
     EXPECT_THAT(metrics_text(process),
