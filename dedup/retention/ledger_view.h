@@ -108,6 +108,9 @@ std::int64_t estimated_claims(std::int64_t bytes, StoreKind store = StoreKind::t
 // An empty generation is kept at any age: sealing it would cost every batch one more probe, for
 // nothing.
 Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& options);
+// In about how much time it will have its size, at the pace that it has had so far: when to look
+// again. A day at most.
+std::chrono::milliseconds full_in(const CurrentGeneration& current, const LedgerOptions& options);
 
 // Whether a time of the day is within the hours.
 bool within(const DailyHours& hours, std::chrono::minutes of_day);

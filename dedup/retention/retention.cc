@@ -76,6 +76,7 @@ struct Pass {
         const CurrentGeneration current{
             state.integer(0, 0), std::chrono::milliseconds(state.integer(0, 1)), count.claims};
         const Rotation due = rotation_due(current, ledger);
+        report.full_in = full_in(current, ledger);
         if (due == Rotation::keep) return;
         report.rotated = in_short_transaction([&](Transaction& transaction) {
             transaction.query(sql::retention_rotate, {number, current.generation});
@@ -295,7 +296,10 @@ bool RetentionJob::look_or_warn(Session& session, const LedgerOptions& ledger) {
                     .first->second;
             merge(merger, ledger, options_.merging, report);
         }
-        session.more = session.more || report.rotated || report.sealed || report.merging;
+        // A ledger that grows fast is looked at soon: until a generation is sealed its claims are
+        // in memory one by one.
+        const bool more = report.rotated || report.sealed || report.merging;
+        session.pause = std::min(session.pause, more ? soon : std::max(soon, report.full_in));
         count(report);
         return true;
     } catch (const PostgresError& error) {
@@ -315,7 +319,7 @@ bool RetentionJob::look_or_warn(Session& session, const LedgerOptions& ledger) {
 }
 
 void RetentionJob::look_at_all(Session& session) {
-    session.more = false;
+    session.pause = options_.every;
     const auto begin = std::chrono::steady_clock::now();
     bool failed = false;
     std::vector<LedgerOptions> ledgers;
@@ -356,12 +360,9 @@ void RetentionJob::run(std::stop_token stop) {
         const std::int64_t busy_before = counts().busy;
         look_at_all(session);
         busy_in_a_row = counts().busy == busy_before ? 0 : busy_in_a_row + 1;
-        // A ledger that grows so fast that it was rotated is looked at soon: until a generation is
-        // sealed its claims are in memory one by one.
-        const auto pause = session.more ? std::min(options_.every, soon) : options_.every;
         // Processes that were started together do not check together.
         sleep_unless(stop, busy_in_a_row > 0 ? again.after(busy_in_a_row, roll())
-                                             : spread(pause, 0.75, 1.25, roll()));
+                                             : spread(session.pause, 0.75, 1.25, roll()));
     }
 }
 

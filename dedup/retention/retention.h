@@ -56,7 +56,9 @@ struct RetentionOptions {
 // What one pass over a ledger did.
 struct RetentionReport {
     bool looked = false;  // false: no such ledger yet, or another process is looking
-    int ledger = 0;       // its number, if it was looked at
+    // When the open generation will have its size, by its pace.
+    std::chrono::milliseconds full_in{std::chrono::hours(24)};
+    int ledger = 0;  // its number, if it was looked at
     bool rotated = false;
     bool sealed = false;           // a log's generation became a segment
     bool merged = false;           // several segments became one
@@ -88,8 +90,8 @@ class RetentionJob {
         explicit Session(ServerSession::Options options) : server(std::move(options)) {}
         ServerSession server;
         std::map<std::string, Merger>
-            mergers{};      // by the ledger's name; on the server's connection
-        bool more = false;  // there may be work before the next pass is due
+            mergers{};                      // by the ledger's name; on the server's connection
+        std::chrono::milliseconds pause{};  // before the next pass
     };
     MergeRule rule_of(const LedgerOptions& ledger) const;
     RetentionReport pass(Connection& connection, const LedgerOptions& ledger);

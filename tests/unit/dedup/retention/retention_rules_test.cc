@@ -29,6 +29,15 @@ TEST(RetentionRules, AnEmptyGenerationIsKeptAtAnyAge) {
     EXPECT_EQ(rotation_due({1, std::chrono::hours(1000), 0}, options()), Rotation::keep);
 }
 
+TEST(RetentionRules, AGenerationIsLookedAtWhenItShouldHaveItsSize) {
+    EXPECT_EQ(full_in({1, minutes(1), 300}, options()), minutes(3));
+    EXPECT_EQ(full_in({1, minutes(1), 1'200}, options()), minutes(0));
+    EXPECT_EQ(full_in({1, minutes(1), 5'000}, options()), minutes(0));
+    EXPECT_EQ(full_in({1, minutes(1), 0}, options()), std::chrono::hours(24));
+    EXPECT_EQ(full_in({1, std::chrono::hours(1000), 1}, options()), std::chrono::hours(24));
+    EXPECT_EQ(full_in({1, milliseconds(0), 300}, options()), milliseconds(3));
+}
+
 TEST(RetentionRules, HoursBeginWithTheirFirstMinuteAndEndBeforeTheirLast) {
     const DailyHours night{minutes(60), minutes(300)};
     EXPECT_FALSE(within(night, minutes(59)));
