@@ -90,6 +90,12 @@ TEST(BenchReport, ABarIsAsLongAsItsFloorIsMet) {
     EXPECT_THAT(picture, EndsWith("</svg>\n"));
 }
 
+TEST(BenchReport, APicturesNumbersHaveNoCommasHoweverTallItIs) {
+    Report report = example();
+    report.rows.assign(60, RowResult(report.rows.front()));
+    EXPECT_THAT(as_svg(report), HasSubstr("height=\"1596.0\"\n"));
+}
+
 TEST(BenchReport, AQuickRunSaysThatItSaysNothing) {
     Report report = example();
     report.quick = true;
