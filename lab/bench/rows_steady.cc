@@ -119,6 +119,7 @@ RowResult Bench::under_load() {
     for (std::size_t i = 0; i < loads.size(); ++i) {
         const SteadyTimes times = medians(loads[i]);
         result.outcomes.push_back({targets_of("19")[i], summary(loads[i], &SteadyTimes::p99)});
+        result.latencies.push_back({name_of(loads[i]), times.p50, times.p99, times.p999});
         result.notes.push_back(name_of(loads[i]) + ": " + text_of(times) + " (medians)");
     }
     return result;
