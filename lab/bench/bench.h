@@ -19,13 +19,21 @@ struct Side {
     std::function<Measurement()> run;
 };
 
-// How long messages took in one run under a steady load, in seconds: 50 %, 99 % and 99.9 % of them
-// at most, and the slowest one.
+// How long messages took in one run under a steady load, in milliseconds: 50 %, 99 % and 99.9 % of
+// them at most, and the slowest one. `behind`: how late the producer itself was at most.
 struct SteadyTimes {
     double p50 = 0;
     double p99 = 0;
     double p999 = 0;
     double longest = 0;
+    double behind = 0;
+};
+
+// The runs at one rate.
+struct SteadyRuns {
+    double share = 0;  // of the highest rate
+    double rate = 0;   // messages a second
+    std::vector<SteadyTimes> runs;
 };
 
 class Bench {
@@ -73,6 +81,8 @@ class Bench {
     // Messages a second that pass while a producer sends as fast as it can.
     double highest_rate(const ConnectionOptions& postgres) const;
     double by_processes(const ConnectionOptions& postgres, Claims claims) const;
+    // The rates in turn, each once in each round.
+    std::vector<SteadyRuns> steady_rounds(const ConnectionOptions& postgres);
     SteadyTimes steady(const ConnectionOptions& postgres, double rate) const;
     // What another process pays that only reads what is claimed.
     std::string cost_of_reading_along();

@@ -52,13 +52,22 @@ struct Outcome {
     bool reached() const { return bench::reached(*target, value.median); }
 };
 
+// How long messages took under one load, in milliseconds: medians of the runs.
+struct LoadLatency {
+    std::string load;
+    double p50 = 0;
+    double p99 = 0;
+    double p999 = 0;
+};
+
 struct RowResult {
     std::string_view row;
     std::string setting;  // one sentence: messages, batch, how often
     std::vector<Outcome> outcomes;
     std::vector<Line> lines;
-    std::vector<std::string> notes;  // what must be known in addition to the ratio
-    std::string failure;             // why there is none of this; '' where there is
+    std::vector<LoadLatency> latencies;  // of row 19
+    std::vector<std::string> notes;      // what must be known in addition to the ratio
+    std::string failure;                 // why there is none of this; '' where there is
 };
 
 }  // namespace onceward::bench

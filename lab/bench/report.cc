@@ -113,6 +113,14 @@ nlohmann::ordered_json json_of(const RowResult& row, const Line& line) {
             {"wal_bytes_per_message", line.wal}};
 }
 
+nlohmann::ordered_json json_of(const RowResult& row, const LoadLatency& latency) {
+    return {{"row", row.row},
+            {"load", latency.load},
+            {"p50_ms", latency.p50},
+            {"p99_ms", latency.p99},
+            {"p99_9_ms", latency.p999}};
+}
+
 constexpr const char* quick_warning =
     "A quick run: it shows that the rows run, and its figures say nothing.";
 constexpr const char* reading =
@@ -153,6 +161,7 @@ std::string as_text(const Report& report) {
 std::string as_json(const Report& report) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     nlohmann::ordered_json lines = nlohmann::ordered_json::array();
+    nlohmann::ordered_json latencies = nlohmann::ordered_json::array();
     nlohmann::ordered_json notes = nlohmann::ordered_json::array();
     nlohmann::ordered_json failed = nlohmann::ordered_json::array();
     nlohmann::ordered_json circumstances = nlohmann::ordered_json::object();
@@ -160,14 +169,16 @@ std::string as_json(const Report& report) {
     for (const RowResult& row : report.rows) {
         for (const Outcome& outcome : row.outcomes) rows.push_back(json_of(row, outcome));
         for (const Line& line : row.lines) lines.push_back(json_of(row, line));
+        for (const LoadLatency& each : row.latencies) latencies.push_back(json_of(row, each));
         for (const std::string& note : row.notes) {
             notes.push_back({{"row", row.row}, {"note", note}});
         }
         if (!row.failure.empty()) failed.push_back({{"row", row.row}, {"why", row.failure}});
     }
-    const nlohmann::ordered_json all{{"quick", report.quick}, {"circumstances", circumstances},
-                                     {"rows", rows},          {"settings", lines},
-                                     {"notes", notes},        {"failed", failed}};
+    const nlohmann::ordered_json all{{"quick", report.quick},  {"circumstances", circumstances},
+                                     {"rows", rows},           {"settings", lines},
+                                     {"latencies", latencies}, {"notes", notes},
+                                     {"failed", failed}};
     return all.dump(2) + "\n";
 }
 

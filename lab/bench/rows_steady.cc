@@ -20,7 +20,30 @@ double epoch_seconds(std::chrono::system_clock::time_point time) {
     return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-std::string milliseconds(double seconds) { return fixed(seconds * 1e3, 1); }
+std::string name_of(const SteadyRuns& load) {
+    return fixed(load.share * 100, 0) + " % of the highest rate (" + fixed(load.rate, 0) + "/s)";
+}
+
+std::string text_of(const SteadyTimes& times) {
+    return "p50 " + fixed(times.p50, 1) + " ms, p99 " + fixed(times.p99, 1) + " ms, p99.9 " +
+           fixed(times.p999, 1) + " ms, longest " + fixed(times.longest, 1) +
+           " ms; the producer was late by " + fixed(times.behind, 1) + " ms at most";
+}
+
+Summary summary(const SteadyRuns& load, double SteadyTimes::*of) {
+    std::vector<double> values;
+    for (const SteadyTimes& run : load.runs) values.push_back(run.*of);
+    return summarize(std::move(values));
+}
+
+SteadyTimes medians(const SteadyRuns& load) {
+    SteadyTimes times;
+    for (double SteadyTimes::* const of : {&SteadyTimes::p50, &SteadyTimes::p99, &SteadyTimes::p999,
+                                           &SteadyTimes::longest, &SteadyTimes::behind}) {
+        times.*of = summary(load, of).median;
+    }
+    return times;
+}
 
 }  // namespace
 
@@ -53,10 +76,29 @@ SteadyTimes Bench::steady(const ConnectionOptions& postgres, double rate) const 
         {std::to_string(epoch_seconds(load.begin + settles_for)),
          std::to_string(epoch_seconds(load.end))},
         {{"table", plain_table}});
-    const auto seconds_at = [&](int column) {
-        return std::stod(std::string(found.text(0, column)));
+    const auto ms_at = [&](int column) {
+        return std::stod(std::string(found.text(0, column))) * 1e3;
     };
-    return {seconds_at(1), seconds_at(2), seconds_at(3), seconds_at(4)};
+    return {ms_at(1), ms_at(2), ms_at(3), ms_at(4),
+            std::chrono::duration<double, std::milli>(load.latest).count()};
+}
+
+std::vector<SteadyRuns> Bench::steady_rounds(const ConnectionOptions& postgres) {
+    // Not measured: for many seconds the broker's JVM compiles what a load needs, on a thread that
+    // takes half a core.
+    setup_.progress("  a load that warms everything up");
+    steady(postgres, shares[1] * highest_rate(postgres));
+    const double highest = highest_rate(postgres);
+    std::vector<SteadyRuns> loads;
+    for (const double share : shares) loads.push_back({share, share * highest, {}});
+    for (round_ = 1; round_ <= extent_.pairs; ++round_) {
+        for (SteadyRuns& load : loads) {
+            load.runs.push_back(steady(postgres, load.rate));
+            setup_.progress("  " + std::to_string(round_) + ". " + name_of(load) + ": " +
+                            text_of(load.runs.back()));
+        }
+    }
+    return loads;
 }
 
 RowResult Bench::under_load() {
@@ -67,37 +109,18 @@ RowResult Bench::under_load() {
     const PrivatePostgres postgres(server);
     ConnectionOptions options;
     options.dsn = postgres.dsn();
-    std::vector<double> highest;
-    std::array<std::vector<SteadyTimes>, shares.size()> times;
-    for (round_ = 1; round_ <= extent_.pairs; ++round_) {
-        highest.push_back(highest_rate(options));
-        for (std::size_t i = 0; i < shares.size(); ++i) {
-            times[i].push_back(steady(options, shares[i] * highest.front()));
-            const SteadyTimes& last = times[i].back();
-            setup_.progress("  " + std::to_string(round_) + ". at " + fixed(shares[i] * 100, 0) +
-                            " %: p50 " + milliseconds(last.p50) + " ms, p99 " +
-                            milliseconds(last.p99) + " ms, p99.9 " + milliseconds(last.p999) +
-                            " ms");
-        }
-    }
+    const std::vector<SteadyRuns> loads = steady_rounds(options);
     RowResult result =
-        begin("19", "messages of 374 bytes with a key each, sent at a fixed rate to an empty "
-                    "topic; one worker with `log`, reach global; from when a message should have "
-                    "been sent to its COMMIT, the first 2 s not measured");
-    const auto median = [](const std::vector<SteadyTimes>& runs, double SteadyTimes::*of) {
-        std::vector<double> values;
-        for (const SteadyTimes& run : runs) values.push_back(run.*of * 1e3);
-        return summarize(std::move(values));
-    };
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-        result.outcomes.push_back({targets_of("19")[i], median(times[i], &SteadyTimes::p99)});
-        result.notes.push_back(
-            "at " + fixed(shares[i] * 100, 0) + " % of the highest rate (" +
-            grouped(static_cast<std::int64_t>(shares[i] * highest.front())) +
-            " messages/s): p50 " + fixed(median(times[i], &SteadyTimes::p50).median, 1) +
-            " ms, p99 " + fixed(median(times[i], &SteadyTimes::p99).median, 1) + " ms, p99.9 " +
-            fixed(median(times[i], &SteadyTimes::p999).median, 1) + " ms, longest " +
-            fixed(median(times[i], &SteadyTimes::longest).maximum, 1) + " ms");
+        begin("19",
+              "messages of 374 bytes with a key each, sent at a fixed rate to an empty "
+              "topic; one worker with `log`, reach global; from when a message should have "
+              "been sent to its COMMIT, after a load that is not measured, and without the "
+              "first 2 s of each");
+    for (std::size_t i = 0; i < loads.size(); ++i) {
+        const SteadyTimes times = medians(loads[i]);
+        result.outcomes.push_back({targets_of("19")[i], summary(loads[i], &SteadyTimes::p99)});
+        result.latencies.push_back({name_of(loads[i]), times.p50, times.p99, times.p999});
+        result.notes.push_back(name_of(loads[i]) + ": " + text_of(times) + " (medians)");
     }
     return result;
 }

@@ -6,19 +6,23 @@
 #include <chrono>
 #include <string>
 
+#include "lab/bench/schedule.h"
 #include "lab/bench/workload.h"
 
 namespace onceward::bench {
 
 // When messages of a load should have been sent: the first one, and the end.
 struct LoadTimes {
-    std::chrono::system_clock::time_point begin;
-    std::chrono::system_clock::time_point end;
+    Schedule::Time begin;
+    Schedule::Time end;
+    // How late the producer itself was at most. The latency of those messages includes it.
+    Schedule::Time::duration latest{};
 };
 
 // Sends all messages of `workload`, `rate` a second, and returns when the broker has acknowledged
-// all of them. Each payload's `created_at` is the time at which it should have been sent. Throws if
-// the producer itself fell back by more than a tenth of a second: then the load was another one.
+// all of them. Each payload's `created_at` is the time at which it should have been sent. The first
+// message of each partition is sent before the load begins. Throws if the producer itself was late
+// by more than a second: then the load was another one.
 LoadTimes send_steadily(const std::string& bootstrap_servers, const Workload& workload,
                         double rate);
 

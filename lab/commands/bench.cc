@@ -31,6 +31,7 @@ struct BenchOptions {
     std::string json;
     std::string markdown;
     std::string picture;
+    std::string latency_picture;
     std::int64_t broker_pid = 0;
     std::string broker_version;
     std::string peers;
@@ -101,6 +102,10 @@ int run_bench(const BenchOptions& options) {
     if (!options.json.empty()) write_file(options.json, bench::as_json(report));
     if (!options.markdown.empty()) write_file(options.markdown, bench::as_markdown(report));
     if (!options.picture.empty()) write_file(options.picture, bench::as_svg(report));
+    if (const std::string svg = bench::latencies_as_svg(report);
+        !options.latency_picture.empty() && !svg.empty()) {
+        write_file(options.latency_picture, svg);
+    }
     const bool failed = std::ranges::any_of(
         report.rows, [](const bench::RowResult& row) { return !row.failure.empty(); });
     return failed ? exit_failure : exit_ok;
@@ -152,6 +157,8 @@ void add_bench(CLI::App& program, Commands& commands) {
     bench.add_option("--json", options->json, "Also write the result to this file, as JSON");
     bench.add_option("--write", options->markdown, "Also write it as docs/performance.md has it");
     bench.add_option("--picture", options->picture, "Also draw it to this file, as SVG");
+    bench.add_option("--latency-picture", options->latency_picture,
+                     "Also draw row 19's latencies to this file, as SVG");
     bench
         .add_option("--broker-pid", options->broker_pid, "Of a broker here, to count its CPU time")
         ->check(CLI::Range(0, 1 << 30));

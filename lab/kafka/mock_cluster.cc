@@ -74,4 +74,19 @@ void MockCluster::push_errors(Request request, std::span<const int> codes) {
         state_->cluster.get(), static_cast<std::int16_t>(request), errors.size(), errors.data());
 }
 
+void MockCluster::keep_requests() { rd_kafka_mock_start_request_tracking(state_->cluster.get()); }
+
+std::size_t MockCluster::received(Request request) const {
+    std::size_t all = 0;
+    rd_kafka_mock_request_t** requests = rd_kafka_mock_get_requests(state_->cluster.get(), &all);
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < all; ++i) {
+        if (rd_kafka_mock_request_api_key(requests[i]) == static_cast<std::int16_t>(request)) {
+            ++found;
+        }
+    }
+    rd_kafka_mock_request_destroy_array(requests, all);
+    return found;
+}
+
 }  // namespace onceward

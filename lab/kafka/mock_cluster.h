@@ -58,6 +58,10 @@ class MockCluster {
     // The next requests of this kind fail, one for each of these error codes of the protocol, in
     // this order.
     void push_errors(Request request, std::span<const int> codes);
+    // From now on requests are kept, for received().
+    void keep_requests();
+    // How many requests of this kind came since then.
+    std::size_t received(Request request) const;
 
   private:
     struct State;

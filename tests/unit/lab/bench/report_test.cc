@@ -90,6 +90,30 @@ TEST(BenchReport, ABarIsAsLongAsItsFloorIsMet) {
     EXPECT_THAT(picture, EndsWith("</svg>\n"));
 }
 
+TEST(BenchReport, APicturesNumbersHaveNoCommasHoweverTallItIs) {
+    Report report = example();
+    report.rows.assign(60, RowResult(report.rows.front()));
+    EXPECT_THAT(as_svg(report), HasSubstr("height=\"1596.0\"\n"));
+}
+
+TEST(BenchReport, ALatencyTenTimesAsLongHasABarThatIsLongerByADecade) {
+    Report report = example();
+    EXPECT_EQ(latencies_as_svg(report), "");
+    report.rows.front().latencies = {{"at 10 %", 10, 100, 1000}, {"at 80 %", 0.5, 2, 20'000}};
+    const std::string picture = latencies_as_svg(report);
+    for (const char* bar :
+         {"y=\"54.0\" width=\"110.0\"", "y=\"74.0\" width=\"220.0\"", "y=\"94.0\" width=\"330.0\"",
+          "y=\"126.0\" width=\"0.0\"", "y=\"166.0\" width=\"440.0\""}) {
+        EXPECT_THAT(picture, HasSubstr(bar));
+    }
+    for (const char* text : {">at 10 %<", ">20,000 ms<", ">p99.9<", ">two cores<"}) {
+        EXPECT_THAT(picture, HasSubstr(text));
+    }
+    const nlohmann::json json = nlohmann::json::parse(as_json(report));
+    EXPECT_EQ(json["latencies"][1]["p99_9_ms"], 20'000);
+    EXPECT_EQ(json["latencies"][0]["load"], "at 10 %");
+}
+
 TEST(BenchReport, AQuickRunSaysThatItSaysNothing) {
     Report report = example();
     report.quick = true;

@@ -1,0 +1,58 @@
+#include "lab/bench/svg.h"
+
+#include "lab/bench/format.h"
+
+namespace onceward::bench {
+namespace {
+
+// Not fixed(), which writes commas between thousands.
+std::string number(double value) {
+    std::string text = fixed(value, 1);
+    std::erase(text, ',');
+    return text;
+}
+
+std::string attribute(const char* name, double value) {
+    return " " + std::string(name) + "=\"" + number(value) + "\"";
+}
+
+std::string escaped(std::string_view text) {
+    std::string safe;
+    for (const char character : text) {
+        switch (character) {
+            case '&': safe += "&amp;"; break;
+            case '<': safe += "&lt;"; break;
+            case '>': safe += "&gt;"; break;
+            default: safe += character;
+        }
+    }
+    return safe;
+}
+
+}  // namespace
+
+std::string text_at(double x, double y, std::string_view text, const char* anchor) {
+    return "<text" + attribute("x", x) + attribute("y", y) + " text-anchor=\"" + anchor + "\"\n>" +
+           escaped(text) + "</text>\n";
+}
+
+std::string rectangle(double x, double y, double width, double height, const char* colour) {
+    return "<rect" + attribute("x", x) + attribute("y", y) + attribute("width", width) +
+           attribute("height", height) + " fill=\"" + colour + "\"/>\n";
+}
+
+std::string stroke(double x, double top, double bottom, const char* colour, double width) {
+    return "<line" + attribute("x1", x) + attribute("x2", x) + attribute("y1", top) +
+           attribute("y2", bottom) + " stroke=\"" + colour + "\"" +
+           attribute("stroke-width", width) + "/>\n";
+}
+
+std::string drawing(double width, double height, const std::string& parts) {
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", width) +
+           attribute("height", height) +
+           "\nfont-family=\"sans-serif\" font-size=\"13\">\n"
+           "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
+           parts + "</svg>\n";
+}
+
+}  // namespace onceward::bench
