@@ -25,7 +25,7 @@ class StreamConnection final : public OpenConnection,
     StreamConnection(Common& common, Arguments&&... arguments)
         : common_(common),
           stream_(std::forward<Arguments>(arguments)...),
-          deadline_(common.loop),
+          timer_(common.loop),
           buffer_(common.limits.header_bytes + read_ahead) {
         common_.open.insert(this);
     }
@@ -42,7 +42,7 @@ class StreamConnection final : public OpenConnection,
             stream_.async_handshake(asio::ssl::stream_base::server,
                                     [self = this->shared_from_this()](error_code error) {
                                         if (error) return;
-                                        self->certificate_ = 
+                                        self->certificate_ =
                                             verified_subject(self->stream_.native_handle());
                                         self->read();
                                     });
@@ -91,19 +91,26 @@ class StreamConnection final : public OpenConnection,
 
     void limit(std::chrono::milliseconds time, Waiting waiting) {
         wait_as(waiting);
-        deadline_.expires_after(time);
-        deadline_.async_wait([weak = this->weak_from_this()](error_code error) {
+        deadline_ = std::chrono::steady_clock::now() + time;
+        if (!timed_ || deadline_ < timer_.expiry()) set_timer();
+    }
+    void unlimited() { wait_as(Waiting::nothing); }
+
+    // A deadline that moves on is only noted, and the timer is set again when it fires: a request
+    // has four of them, and each would be a system call.
+    void set_timer() {
+        timed_ = true;
+        timer_.expires_at(deadline_);
+        timer_.async_wait([weak = this->weak_from_this()](error_code error) {
             if (const auto self = weak.lock(); self && !error) self->overdue();
         });
     }
-    void unlimited() {
-        wait_as(Waiting::nothing);
-        deadline_.cancel();
-    }
 
     void overdue() {
-        // The deadline was changed meanwhile: this call belongs to the older one.
-        if (deadline_.expiry() > std::chrono::steady_clock::now()) return;
+        timed_ = false;
+        if (waiting_ != Waiting::nothing && deadline_ > std::chrono::steady_clock::now()) {
+            return set_timer();
+        }
         switch (waiting_) {
             case Waiting::nothing: return;
             case Waiting::request:
@@ -128,7 +135,8 @@ class StreamConnection final : public OpenConnection,
         error_code ignored;
         socket_of(stream_).shutdown(Tcp::socket::shutdown_both, ignored);
         socket_of(stream_).close(ignored);
-        deadline_.cancel();
+        timer_.cancel();
+        timed_ = false;
     }
 
     // One request after the other. Those that a peer sends ahead wait in the kernel.
@@ -242,7 +250,15 @@ class StreamConnection final : public OpenConnection,
         read_rest();
     }
 
+    // What has come already needs no turn of the event loop.
     void read_rest() {
+        error_code error;
+        while (buffer_.size() > 0 && !parser_->is_done()) {
+            buffer_.consume(parser_->put(buffer_.data(), error));
+            if (error == http::error::need_more) break;
+            if (error) return failed(error);
+        }
+        if (parser_->is_done()) return handle();
         http::async_read(stream_, buffer_, *parser_,
                          [self = this->shared_from_this()](error_code error, std::size_t) {
                              if (error) return self->failed(error);
@@ -332,7 +348,9 @@ class StreamConnection final : public OpenConnection,
 
     Common& common_;
     Stream stream_;
-    asio::steady_timer deadline_;
+    asio::steady_timer timer_;
+    bool timed_ = false;  // it runs; it fires at the deadline or before
+    std::chrono::steady_clock::time_point deadline_{};
     boost::beast::flat_buffer buffer_;
     std::optional<http::request_parser<http::string_body>> parser_;
     // Beast takes a line's end within the quotes of a chunk's extension; other readers end there.

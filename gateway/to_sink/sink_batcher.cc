@@ -66,7 +66,7 @@ SinkBatcher::~SinkBatcher() {
 
 void SinkBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
     const auto shared = std::make_shared<const Then>(std::move(then));
-    ToldLater told;
+    Later later;
     {
         const MutexLock lock(mutex_);
         const std::uint64_t group = ++last_group_;
@@ -76,18 +76,24 @@ void SinkBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
         for (std::size_t place = 0; place < requests.size(); ++place) {
             const Asking asking{shared, place};
             if (room) {
-                admit({asking, std::move(requests[place]), group, now}, told);
+                admit({asking, std::move(requests[place]), group, now}, later);
             } else {
-                told.emplace_back(asking, ask_again_soon());
+                later.told.emplace_back(asking, ask_again_soon());
             }
         }
     }
-    tell(told);
+    finish(later);
+}
+
+void SinkBatcher::finish(Later& later) {
+    if (later.work) wake_.notify_one();
+    if (later.deadline) wake_watch_.notify_one();
+    tell(later.told);
 }
 
 // A request that waited for another one has the deadline of its arrival. REQUIRES: the mutex is
 // held.
-void SinkBatcher::admit(KeyTurns::Turn turn, ToldLater& told) {
+void SinkBatcher::admit(KeyTurns::Turn turn, Later& later) {
     const auto now = Clock::now();
     // Those of one bulk are in one transaction: a repeat among them waits for it, however long.
     const auto known = groups_.find(turn.request->digest);
@@ -95,8 +101,11 @@ void SinkBatcher::admit(KeyTurns::Turn turn, ToldLater& told) {
     const auto until = turn.arrived + std::min(options_.wait, options_.longest_request);
     const auto deadline = turn.arrived + options_.longest_request;
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>((own ? deadline : until) - now);
-    std::optional<KeyTurns::Turn> next = turns_.admit(std::move(turn), wait, now, told);
-    if (!next) return wake_watch_.notify_one();
+    std::optional<KeyTurns::Turn> next = turns_.admit(std::move(turn), wait, now, later.told);
+    if (!next) {
+        later.deadline = later.deadline || is_earlier_deadline();
+        return;
+    }
     groups_[next->request->digest] = next->group;
     auto queued = std::make_unique<Queued>();
     queued->request.at.request = std::move(*next->request);
@@ -107,8 +116,8 @@ void SinkBatcher::admit(KeyTurns::Turn turn, ToldLater& told) {
     queued->request.deadline = deadline;
     queued->request.wait_until = until;
     queue_.push_back(std::move(queued));
-    wake_.notify_one();
-    if (queue_.size() == 1) wake_watch_.notify_one();
+    later.work = true;
+    later.deadline = later.deadline || is_earlier_deadline();
 }
 
 std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std::stop_token& stop) {
@@ -127,7 +136,7 @@ std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std:
     gather_held(batch);
     for (const auto& queued : batch) running_.push_back(queued.get());
     running_deadline_ = first_deadline(running_);
-    if (running_deadline_ != never) wake_watch_.notify_one();
+    if (is_earlier_deadline()) wake_watch_.notify_one();
     return batch;
 }
 
@@ -163,14 +172,16 @@ void SinkBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
 }
 
 void SinkBatcher::tell_originals(std::span<const Digest> keys) {
-    ToldLater told;
+    Later later;
     {
         const MutexLock lock(mutex_);
         for (const Digest& key : keys) {
-            turns_.original(key, Clock::now(), told);
+            turns_.original(key, Clock::now(), later.told);
         }
+        // Who waited for the ledger's answer may have wanted to wait less long.
+        later.deadline = is_earlier_deadline();
     }
-    tell(told);
+    finish(later);
 }
 
 void SinkBatcher::run(const std::stop_token& stop) {
@@ -220,7 +231,7 @@ void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(Status
         } else if (!stopping_ && questions_.ask(key, asked, Clock::now() + options_.longest_request,
                                                 options_.waiting)) {
             wake_.notify_one();
-            wake_watch_.notify_one();
+            if (is_earlier_deadline()) wake_watch_.notify_one();
             return;
         }
     }
@@ -251,20 +262,20 @@ void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
     if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
         if (answered->state == KeyState::fresh) answered->state = KeyState::replayed;
     }
-    ToldLater told;
-    if (queued.asking) told.emplace_back(std::move(*queued.asking), std::move(outcome));
+    Later later;
+    if (queued.asking) later.told.emplace_back(std::move(*queued.asking), std::move(outcome));
     {
         const MutexLock lock(mutex_);
         groups_.erase(key);
-        for (KeyTurns::Turn& turn : turns_.end(key, repeated, told)) {
+        for (KeyTurns::Turn& turn : turns_.end(key, repeated, later.told)) {
             if (stopping_) {
-                told.emplace_back(std::move(turn.asking), ask_again_soon());
+                later.told.emplace_back(std::move(turn.asking), ask_again_soon());
             } else {
-                admit(std::move(turn), told);
+                admit(std::move(turn), later);
             }
         }
     }
-    tell(told);
+    finish(later);
 }
 
 SinkBatcher::Clock::time_point SinkBatcher::next_deadline() const {
@@ -302,9 +313,11 @@ std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::take_overdue(Cloc
 void SinkBatcher::watch(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
-        const auto next = next_deadline();
-        wake_watch_.wait_until(lock, stop, next,
-                               [&]() ONCEWARD_REQUIRES(mutex_) { return next_deadline() != next; });
+        // One that has become a later one wakes it all the same: that is once for each of those,
+        // and not for each request.
+        watched_ = next_deadline();
+        wake_watch_.wait_until(lock, stop, watched_,
+                               [&]() ONCEWARD_REQUIRES(mutex_) { return is_earlier_deadline(); });
         ToldLater late = turns_.late(Clock::now());
         const std::vector<Asking> of_batch = tell_of_batch(Clock::now());
         const auto questions = questions_.take_overdue(Clock::now());

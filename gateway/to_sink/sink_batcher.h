@@ -67,16 +67,26 @@ class SinkBatcher final : public RequestTarget {
   private:
     using Clock = std::chrono::steady_clock;
     struct Queued;
+    // What is done once the mutex is free: a thread that is woken under it only waits for it.
+    struct Later {
+        ToldLater told;
+        bool work = false;
+        bool deadline = false;  // an earlier one than the watcher waits for
+    };
+    void finish(Later& later) ONCEWARD_EXCLUDES(mutex_);
     void run(const std::stop_token& stop);
     void watch(const std::stop_token& stop);
     Clock::time_point next_deadline() const ONCEWARD_REQUIRES(mutex_);
+    bool is_earlier_deadline() const ONCEWARD_REQUIRES(mutex_) {
+        return next_deadline() < watched_;
+    }
     std::vector<std::unique_ptr<Queued>> take_overdue(Clock::time_point now)
         ONCEWARD_REQUIRES(mutex_);
     std::vector<Asking> tell_of_batch(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
     std::vector<std::unique_ptr<Queued>> gather(const std::stop_token& stop);
     void gather_held(std::vector<std::unique_ptr<Queued>>& batch) ONCEWARD_REQUIRES(mutex_);
     void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
-    void admit(KeyTurns::Turn turn, ToldLater& told) ONCEWARD_REQUIRES(mutex_);
+    void admit(KeyTurns::Turn turn, Later& later) ONCEWARD_REQUIRES(mutex_);
     void tell_originals(std::span<const Digest> keys) ONCEWARD_EXCLUDES(mutex_);
     void answer(Queued& queued, KeyedOutcome outcome) ONCEWARD_EXCLUDES(mutex_);
     void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
@@ -93,6 +103,8 @@ class SinkBatcher final : public RequestTarget {
     std::vector<Queued*> running_ ONCEWARD_GUARDED_BY(mutex_);  // the batch that is carried out
     // The deadline of the first of them that was not answered.
     Clock::time_point running_deadline_ ONCEWARD_GUARDED_BY(mutex_) = never;
+    // The watcher sleeps until then.
+    Clock::time_point watched_ ONCEWARD_GUARDED_BY(mutex_) = never;
     StatusQuestions questions_ ONCEWARD_GUARDED_BY(mutex_);
     KeyTurns turns_ ONCEWARD_GUARDED_BY(mutex_);
     // The keys that are worked on.

@@ -75,11 +75,11 @@ std::optional<std::vector<Connection::Planned>> SinkTransaction::statements_at_o
     if (!rows) return std::nullopt;
     auto results = parts_.results.put_as_new(claims->generation, answer(requests, {}));
     if (!results) return std::nullopt;
-    // DANGER: the ledger's lock before the limits, as in claim(). Nobody who waits hears that a key
-    // is worked on before it is claimed with care, so that nothing here may take long.
+    // Nobody who waits hears that a key is worked on before it is claimed with care, so that
+    // nothing here may take long.
     std::vector<Connection::Planned> all{
-        {sql::claims_lock_shared, {*parts_.table}},
-        {sql::short_limits, {std::to_string(patience.count()), std::to_string(limit.count())}}};
+        {sql::claims_lock_shortly,
+         {*parts_.table, std::to_string(patience.count()), std::to_string(limit.count())}}};
     for (auto* more : {&claims->statements, &*rows}) {
         all.insert(all.end(), std::move_iterator(more->begin()), std::move_iterator(more->end()));
     }

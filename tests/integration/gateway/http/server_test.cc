@@ -240,9 +240,31 @@ TEST_F(ServerTest, AnIdleConnectionIsClosedWithoutAWord) {
     options_.limits.idle_time = 200ms;
     start();
     RawClient fresh(server_->port()), used(server_->port());
+    // Its time begins again, though it was idle before as well.
+    EXPECT_FALSE(used.readable(100));
     EXPECT_EQ(used.ask("GET", "/")->status, 200);
-    EXPECT_FALSE(fresh.receive());
-    EXPECT_FALSE(used.receive());
+    for (RawClient* idle : {&fresh, &used}) {
+        EXPECT_TRUE(idle->readable(10'000)) << "it is open";
+        EXPECT_FALSE(idle->receive());
+    }
+}
+
+TEST_F(ServerTest, ABodyThatComesInPiecesIsWhole) {
+    start();
+    const std::vector<std::string> whole{"Content-Length: 6\r\n\r\nab", "cd", "ef"};
+    const std::vector<std::string> chunks{"Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n4",
+                                          "\r\ncdef\r\n", "0\r\n\r\n"};
+    for (const auto& pieces : {whole, chunks}) {
+        RawClient client(server_->port());
+        client.send("POST / HTTP/1.1\r\nHost: a\r\n");
+        for (const std::string& piece : pieces) {
+            EXPECT_FALSE(client.readable(100));
+            client.send(piece);
+        }
+        const auto response = client.receive();
+        ASSERT_TRUE(response);
+        EXPECT_THAT(response->body, testing::EndsWith("\nabcdef"));
+    }
 }
 
 TEST_F(ServerTest, TheHandlersTimeIsNotTheRequests) {

@@ -43,14 +43,18 @@ TEST(RequestDeadline, IsKeptInATransactionThatDoesNotEndAndItsEffectIsOneAllTheS
     trap.armed = CommitFault::hole_after;
     std::future<KeyedOutcome> stuck = submit("stuck");
     ASSERT_TRUE(eventually(30s, [&] { return trap.armed == CommitFault::none; }));
+    bool told = stuck.wait_for(30s) == std::future_status::ready;
+    // From here on there is no other deadline than that of each of these.
     std::future<StatusOutcome> asked = look("first");
-    const bool told = stuck.wait_for(30s) == std::future_status::ready &&
-                      asked.wait_for(30s) == std::future_status::ready;
+    told = told && asked.wait_for(30s) == std::future_status::ready;
+    std::future<KeyedOutcome> queued = submit("queued");
+    told = told && queued.wait_for(30s) == std::future_status::ready;
     const auto running = std::get<KeyStatus>(look("stuck").get());
     trap.proxy.cut_all();
     ASSERT_TRUE(told) << "its connection would be held for ever";
     EXPECT_EQ(std::get<Problem>(stuck.get()).kind, ProblemKind::unavailable);
     EXPECT_EQ(std::get<Problem>(asked.get()).kind, ProblemKind::unavailable);
+    EXPECT_EQ(std::get<Problem>(queued.get()).kind, ProblemKind::unavailable);
     EXPECT_EQ(running.state, KeyStatus::State::in_flight);
     // It took effect, and a repeat gets its answer.
     EXPECT_TRUE(eventually(30s, [&] {

@@ -68,6 +68,30 @@ TEST(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthers
               0);
 }
 
+// One comes before the ledger has said that the first is the original, and one after that. No other
+// deadline is near.
+TEST(RequestQueueTest, ARepeatIsToldAfterItsWaitHoweverLongTheTransactionTakes) {
+    FreshSchema schema;
+    const std::string table = order_table(schema);
+    Database holder(schema.server().dsn);
+    SinkBatcherOptions options = order_batcher(schema, table);
+    options.postgres.lock_timeout = 60s;
+    options.wait = 1s;
+    SinkBatcher batcher(options);
+    ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(queued(batcher, "before").get()));
+    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    std::future<KeyedOutcome> first = queued(batcher, "k");
+    for (const auto longest : {4s, 15s}) {
+        const auto begun = std::chrono::steady_clock::now();
+        std::future<KeyedOutcome> repeat = queued(batcher, "k");
+        EXPECT_EQ(std::get<KeyedAnswer>(repeat.get()).state, KeyState::in_flight);
+        EXPECT_LT(std::chrono::steady_clock::now() - begun, longest);
+        ASSERT_TRUE(batch_hangs(schema));
+    }
+    holder.execute("ROLLBACK");
+    EXPECT_EQ(std::get<KeyedAnswer>(first.get()).state, KeyState::fresh);
+}
+
 // Nobody knows yet that they are repeats. The request with another body must not change that.
 TEST(RequestQueueTest, RepeatsAtOnceOfAKeyThatEndedAllGetItsAnswerThoughNoneSaysToWait) {
     FreshSchema schema;
