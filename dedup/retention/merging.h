@@ -23,8 +23,8 @@ struct MergeReport {
     std::int64_t claims = 0;
 };
 
-// Merges one ledger's segments step by step, so that whoever calls it can rotate and seal between
-// two steps. Keeps the right to merge this ledger from the first step of a merge to its end.
+// Merges one ledger's segments step by step, so that its caller can rotate and seal between two
+// steps. Keeps the right to merge this ledger from the first step of a merge to its end.
 class Merger {
   public:
     Merger(Connection& connection, int ledger, const SealingOptions& options);

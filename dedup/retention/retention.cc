@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::int64_t drops_in_one_look = 16;
 constexpr std::chrono::milliseconds soon{500};
+constexpr std::size_t most_statements = 200;
 // Rows in one statement, and statements in one look: what is left waits for the next one.
 constexpr std::int64_t leases_in_one_step = 2000;
 constexpr int steps_in_one_look = 20;
@@ -245,6 +246,8 @@ void RetentionJob::merge(Merger& merger, const LedgerOptions& ledger,
 }
 
 RetentionReport RetentionJob::pass(Connection& connection, const LedgerOptions& options) {
+    // Each generation has statements of its own, and those of dropped ones would stay.
+    if (connection.prepared_statements() > most_statements) connection.forget_prepared();
     const QueryResult known = connection.query(sql::retention_ledger, {options.name});
     if (known.rows() == 0) return {};
     const int ledger = static_cast<int>(known.integer(0, 0));
@@ -296,8 +299,8 @@ bool RetentionJob::look_or_warn(Session& session, const LedgerOptions& ledger) {
                     .first->second;
             merge(merger, ledger, options_.merging, report);
         }
-        // A ledger that grows fast is looked at soon: until a generation is sealed its claims are
-        // in memory one by one.
+        // The next look at a ledger that grows fast comes soon: until a generation is sealed its
+        // claims are in memory one by one.
         const bool more = report.rotated || report.sealed || report.merging;
         session.pause = std::min(session.pause, more ? soon : std::max(soon, report.full_in));
         count(report);

@@ -58,7 +58,7 @@ struct RetentionReport {
     bool looked = false;  // false: no such ledger yet, or another process is looking
     // When the open generation will have its size, by its pace.
     std::chrono::milliseconds full_in{std::chrono::hours(24)};
-    int ledger = 0;  // its number, if it was looked at
+    int ledger = 0;  // its number, if there was a look
     bool rotated = false;
     bool sealed = false;           // a log's generation became a segment
     bool merged = false;           // several segments became one

@@ -16,7 +16,6 @@ namespace onceward {
 namespace {
 
 constexpr std::int64_t batches_at_once = 256;
-constexpr std::string_view lock_not_available = "55P03";
 
 class Sealing {
   public:
@@ -172,7 +171,7 @@ bool try_publishing(const SealingOptions& options, const std::function<bool()>& 
         try {
             return publish();
         } catch (const PostgresError& error) {
-            const bool locked = error.sqlstate() == lock_not_available;
+            const bool locked = error.sqlstate() == "55P03";
             if (!locked || attempt >= options.publish_tries) throw;
         }
         // Sessions that queued after it go first.

@@ -109,7 +109,7 @@ class LogWindow {
         std::size_t shard = 0;  // of that part
         int number = 0;         // in the segment's table
     };
-    // Of the newest segment that lacks one; nullopt if all are in memory.
+    // The next one of the newest segment that lacks any; nullopt if all are in memory.
     std::optional<MissingFilter> missing_filter() const;
     // Does nothing if the segment was replaced meanwhile.
     void put_filter(const MissingFilter& missing, FuseFilter filter);

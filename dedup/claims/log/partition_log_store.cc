@@ -95,7 +95,7 @@ void PartitionLogStore::follow(Connection& connection) {
     }
 }
 
-// Of one window in each call.
+// Each call reads for one window.
 void PartitionLogStore::read_missing_filters(Connection& connection) {
     try {
         for (auto& [partition, part] : parts_) {

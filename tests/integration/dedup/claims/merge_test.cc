@@ -142,7 +142,7 @@ TEST_F(MergeTest, FiltersMakeRoomForRecentClaims) {
     LogStore store(registered_.ledger, registered_.source, windows_);
     store.catch_up(leader_);
     EXPECT_FALSE(store.window()->missing_filter());
-    // Of the same process, so that both have one window.
+    // It is in the same process, so that both have one window.
     CoreWorker neighbour(log_, sink_, in_batches("neighbour"));
     EXPECT_EQ(apply(neighbour, 0, 10'000), 8000);
     EXPECT_GT(windows_->bytes(), windows_->limit());
@@ -214,6 +214,25 @@ TEST_F(MergeTest, AMergeContinuesStepByStep) {
     EXPECT_EQ(merge().claims, 2000);
     CoreWorker late(log_, sink_, in_batches("late"));
     EXPECT_EQ(apply(late, 0, 2000), 0);
+}
+
+// A dump reads for hours.
+TEST_F(MergeTest, WhoReadsAReplacedSegmentHoldsUpItsDropAlone) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    Database reader(schema_.server().dsn);
+    reader.execute("SET search_path TO " + schema_.name());
+    reader.execute("BEGIN; SELECT count(*) FROM sealed_1_1");
+    ASSERT_TRUE(merge().merged);
+    EXPECT_EQ(apply(worker, 2000, 5000), 3000);
+    seal();
+    SealingOptions brief = small_shards;
+    brief.lock_timeout = 20ms;
+    EXPECT_TRUE(Merger(leader_, registered_.ledger, brief).step(any_two, 1h).merged);
+    EXPECT_EQ(tables("sealed_1_1"), 1);
+    reader.execute("COMMIT");
+    drop_replaced();
+    EXPECT_EQ(tables("sealed_1_1"), 0);
 }
 
 // DANGER: the merged segment expires with its last claims, not with its first.
