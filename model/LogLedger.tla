@@ -18,8 +18,9 @@
 (*                                                                         *)
 (* A connection that is lost and a process that is killed are one action.  *)
 (* Not here: the lock's time-outs, the limit of batches in one reading,    *)
-(* fingerprints, a segment that is made while others are merged. Numbers in the log that a rollback burns are used again,  *)
-(* since nobody has seen them.                                             *)
+(* fingerprints, a segment that is made while others are merged. Numbers   *)
+(* in the log that a rollback burns are used again, since nobody has seen  *)
+(* them.                                                                   *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, Sequences, TLC
 

@@ -232,16 +232,16 @@ inline constexpr MetricSpec metric_list[] = {
      "Duration of the passes."},
     {"onceward_retention_generations_total", MetricKind::counter, "database step", "generations",
      GivenBy::keeping,
-     "Generations that this process `rotated`, `sealed` (made a segment) or dropped (`expired`), and "
-     "how often it `merged` several segments into one."},
+     "Generations that this process `rotated`, `sealed` (made a segment) or dropped (`expired`), "
+     "and how often it `merged` several segments into one."},
     {"onceward_claims_memory_bytes", MetricKind::gauge, "database", "bytes",
      GivenBy::keeping,
      "What the process has in memory of the claims of `log` ledgers: recent ones one by one, and "
      "filters over the sealed ones."},
     {"onceward_claims_memory_limit_bytes", MetricKind::gauge, "database", "bytes",
      GivenBy::keeping,
-     "How much that may be, by `memory.claims`. Sealed claims whose filters do not fit are looked up "
-     "in PostgreSQL; if recent claims alone are more than this, batches pause a little."},
+     "How much that may be, by `memory.claims`. Sealed claims whose filters do not fit are looked "
+     "up in PostgreSQL; if recent claims alone are more than this, batches pause a little."},
     {"onceward_retention_leases_total", MetricKind::counter, "database", "leases",
      GivenBy::keeping,
      "Ended leases that this process deleted."},

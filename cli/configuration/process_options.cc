@@ -104,8 +104,8 @@ const std::vector<OptionSpec> process_options = {
      "first."},
     {"memory.claims", "256MiB",
      into_size([](To& to) { return &to.configuration.claims_memory; }, {0}),
-     "How much memory the process may use for the claims of its `log` ledgers: recent claims one by "
-     "one, and filters over the sealed ones. Sealed claims whose filters do not fit are looked up "
+     "How much memory the process may use for the claims of its `log` ledgers: recent claims one "
+     "by one, and filters over the sealed ones. Sealed claims whose filters do not fit are looked up "
      "in PostgreSQL.",
      "If it is too little, each batch reads more blocks: slower, and never wrong. If recent claims "
      "alone are more than this, batches pause a little until their table is sealed."},
