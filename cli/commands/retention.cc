@@ -223,8 +223,8 @@ int run_once(const RetentionArguments& arguments) {
         if (report["failed"] == true) continue;  // on standard error already
         std::cout << filled("{ledger}: ", report)
                   << (report["looked"] == true
-                          ? filled("rotated {rotated}, sealed {sealed}, merged {merged}, expired {expired}, tables "
-                                   "dropped {tables_dropped}",
+                          ? filled("rotated {rotated}, sealed {sealed}, merged {merged}, expired "
+                                   "{expired}, tables dropped {tables_dropped}",
                                    report) +
                                 (report["leases_deleted"] == 0
                                      ? ""

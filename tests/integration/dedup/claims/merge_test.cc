@@ -7,6 +7,7 @@
 #include "dedup/ledger/ledger.h"
 #include "dedup/retention/merging.h"
 #include "dedup/retention/retention.h"
+#include "dedup/server/migration.h"
 #include "tests/integration/dedup/core_fixture.h"
 
 namespace onceward::support {
@@ -260,6 +261,16 @@ TEST_F(MergeTest, TheFirstGenerationsOwnFiltersAreGoneWithItsPublishing) {
     make_segments(worker, 2);
     ASSERT_TRUE(merge().merged);
     EXPECT_EQ(database().number("SELECT count(*) FROM filters_1_1"), 0);
+}
+
+// DANGER: it would take a merged segment for that of its first generation alone.
+TEST_F(MergeTest, TheSchemaOfBeforeIsRefusedWhileASegmentIsMerged) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    ASSERT_TRUE(merge().merged);
+    Connection owner(schema_.owner());
+    EXPECT_ANY_THROW(migrate_down(owner, 3));
+    EXPECT_EQ(apply(worker, 0, 2000), 0);
 }
 
 TEST_F(MergeTest, RetentionMergesAndDropsWhatThatReplaced) {
