@@ -61,7 +61,7 @@ Workload workload_of(const SizeOptions& options) {
         const LedgerOptions& ledger = ledger_in(configuration, options.topic);
         workload.retention = ledger.retention;
         workload.rotate_after = std::chrono::ceil<std::chrono::seconds>(ledger.rotate_after);
-        workload.rotate_claims = rotation_claims(ledger);
+        workload.rotate_claims = ledger.rotate_claims.value_or(workload.rotate_claims);
     }
     if (!options.retention.empty()) {
         workload.retention = duration_in("--retention", options.retention);

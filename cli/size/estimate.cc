@@ -25,8 +25,11 @@ Estimate log_disk(const Claims& claims) {
 // By the most that was measured: memory that lacks ends a process.
 Estimate log_memory(const Claims& claims) {
     const double sealed = claims.live - claims.open;
-    return {sealed * figures::log_memory.value + claims.open * figures::log_open_memory_most.value,
-            product(count_text(sealed), figures::log_memory, "bytes") + " + " +
+    const double all =
+        sealed * figures::log_memory.value + claims.open * figures::log_open_memory_most.value;
+    return {std::min(all, figures::log_memory_limit),
+            "at most 256 MiB (memory.claims) of " +
+                product(count_text(sealed), figures::log_memory, "bytes") + " + " +
                 product(count_text(claims.open), figures::log_open_memory_most,
                         "bytes (open; at least " +
                             short_number(figures::log_open_memory_least.value) + ")")};

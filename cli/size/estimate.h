@@ -15,7 +15,7 @@ struct Workload {
     double rate = 0;  // messages a second, each with a key of its own
     std::chrono::seconds retention{std::chrono::hours(24)};
     std::chrono::seconds rotate_after{std::chrono::hours(3)};
-    std::int64_t rotate_claims = 50'000'000;
+    std::int64_t rotate_claims = 2'000'000;  // of a log; the default of `reach: global`
     std::int64_t processes = 1;
     std::int64_t message_bytes = 374;  // of the row that a message becomes
 };

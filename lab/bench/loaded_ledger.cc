@@ -113,7 +113,10 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables
                 .integer(0, 0);
         in_generation = 0;
     }
-    RetentionJob job({.connection = connection.options(), .ledgers = {options()}});
+    RetentionJob job({.connection = connection.options(),
+                      .ledgers = {options()},
+                      // One generation of hundreds of millions is read a few times, not dozens.
+                      .sealing = {.shard_claims = std::max(claims / 16, std::int64_t{1'000'000})}});
     // Each call seals one generation, and merges what is due.
     for (std::int64_t sealed = 1; sealed < current_; ++sealed) job.look(connection, options());
     // Autovacuum comes within a minute, and a DROP waits until it has given way: generations that
