@@ -107,9 +107,9 @@ const std::vector<OptionSpec> process_options = {
      "How much memory the process may use for the claims of its `log` ledgers: recent claims one "
      "by one, and filters over the sealed ones. Sealed claims whose filters do not fit are looked "
      "up in PostgreSQL.",
-     "If it is too little, each batch reads more blocks: slower, and never wrong. If recent claims "
-     "alone are more than this, batches pause a little until their table is sealed. Not so with "
-     "`reach: partition`: there it bounds the filters alone."},
+     "If it is too little, each batch reads more blocks: several times slower, and never wrong. If "
+     "recent claims alone are more than this, batches pause a little until their table is sealed. "
+     "Not so with `reach: partition`: there it bounds the filters alone."},
     {"logging.level", "info",
      into([](To& to) { return &to.configuration.logging.level; },
           {"debug", "info", "warning", "error", "off"}),
