@@ -53,11 +53,14 @@ struct LedgerOptions {
     std::chrono::milliseconds lease{60'000};
 };
 
-// A log's claims are in memory one by one until their generation is sealed, and its segments merge:
-// its generations are small. Tables, and segments in parts, stay as they are made.
+// Whether its segments are merged. Tables, and segments in parts, stay as they are made.
+constexpr bool merges(const LedgerOptions& options) {
+    return options.store == StoreKind::log && options.reach == Reach::global;
+}
+// A log's claims are in memory one by one until their generation is sealed, so that its generations
+// are small where they merge.
 constexpr std::int64_t rotation_claims(const LedgerOptions& options) {
-    const bool merges = options.store == StoreKind::log && options.reach == Reach::global;
-    return options.rotate_claims.value_or(merges ? 2'000'000 : 50'000'000);
+    return options.rotate_claims.value_or(merges(options) ? 2'000'000 : 50'000'000);
 }
 
 }  // namespace onceward

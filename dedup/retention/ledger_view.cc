@@ -148,13 +148,13 @@ Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& opt
 
 std::chrono::milliseconds full_in(const CurrentGeneration& current, const LedgerOptions& options) {
     constexpr std::chrono::milliseconds day = std::chrono::hours(24);
-    const std::int64_t left = rotation_claims(options) - current.claims;
     if (current.claims == 0) return day;
-    const double pace = static_cast<double>(std::max(current.age.count(), std::int64_t{1})) /
-                        static_cast<double>(current.claims);
-    const double expected = static_cast<double>(std::max(left, std::int64_t{0})) * pace;
-    return std::min(day, std::chrono::milliseconds(static_cast<std::int64_t>(
-                             std::min(expected, static_cast<double>(day.count())))));
+    const std::int64_t left = rotation_claims(options) - current.claims;
+    if (left <= 0) return std::chrono::milliseconds(0);
+    const double age = std::max(1.0, static_cast<double>(current.age.count()));
+    const double expected = age * static_cast<double>(left) / static_cast<double>(current.claims);
+    return std::chrono::milliseconds(
+        static_cast<std::int64_t>(std::min(expected, static_cast<double>(day.count()))));
 }
 
 bool within(const DailyHours& hours, std::chrono::minutes of_day) {

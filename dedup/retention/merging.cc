@@ -14,8 +14,6 @@
 namespace onceward {
 namespace {
 
-constexpr std::string_view lock_not_available = "55P03";
-
 std::vector<MergeCandidate> candidates_of(Connection& connection, int ledger) {
     const QueryResult rows = connection.query(sql::merge_candidates, {ledger});
     std::vector<MergeCandidate> candidates;
@@ -29,15 +27,6 @@ std::vector<MergeCandidate> candidates_of(Connection& connection, int ledger) {
                               .mergeable = rows.boolean(row, 6)});
     }
     return candidates;
-}
-
-// The digest with which a shard begins.
-Digest first_digest_of(int shard, int shard_bits) {
-    const auto first = static_cast<std::uint32_t>(shard) << (16 - shard_bits);
-    Digest digest;
-    digest.bytes[0] = static_cast<std::uint8_t>(first >> 8);
-    digest.bytes[1] = static_cast<std::uint8_t>(first);
-    return digest;
 }
 
 }  // namespace

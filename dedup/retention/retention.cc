@@ -222,7 +222,7 @@ MergeRule RetentionJob::rule_of(const LedgerOptions& ledger) const {
 
 RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& ledger) {
     RetentionReport report = pass(connection, ledger);
-    if (report.ledger == 0 || ledger.store != StoreKind::log) return report;
+    if (!report.looked || !merges(ledger)) return report;
     Merger merger(connection, report.ledger, options_.sealing);
     merge(merger, ledger, std::chrono::hours(24), report);
     return report;
@@ -292,7 +292,7 @@ bool RetentionJob::connect(ServerSession& session) {
 bool RetentionJob::look_or_warn(Session& session, const LedgerOptions& ledger) {
     try {
         RetentionReport report = pass(*session.server, ledger);
-        if (report.ledger != 0 && ledger.store == StoreKind::log) {
+        if (report.looked && merges(ledger)) {
             Merger& merger =
                 session.mergers
                     .try_emplace(ledger.name, *session.server, report.ledger, options_.sealing)

@@ -6,11 +6,15 @@
 
 #include <chrono>
 #include <functional>
+#include <string_view>
 
 #include "dedup/claims/log/segment.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward {
+
+// The SQLSTATE of a lock that was not available in time.
+inline constexpr std::string_view lock_not_available = "55P03";
 
 struct SealingOptions {
     // Digests that are sorted, and whose filter is built, at once; up to four times as many of a

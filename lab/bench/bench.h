@@ -20,13 +20,13 @@ struct Side {
 };
 
 // How long messages took in one run under a steady load, in milliseconds: 50 %, 99 % and 99.9 % of
-// them at most, and the slowest one. `behind`: how late the producer itself was at most.
+// them at most, and the slowest one. `late`: how late the producer itself was at most.
 struct SteadyTimes {
     double p50 = 0;
     double p99 = 0;
     double p999 = 0;
     double longest = 0;
-    double behind = 0;
+    double late = 0;
 };
 
 // The runs at one rate.

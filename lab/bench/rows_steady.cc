@@ -27,7 +27,7 @@ std::string name_of(const SteadyRuns& load) {
 std::string text_of(const SteadyTimes& times) {
     return "p50 " + fixed(times.p50, 1) + " ms, p99 " + fixed(times.p99, 1) + " ms, p99.9 " +
            fixed(times.p999, 1) + " ms, longest " + fixed(times.longest, 1) +
-           " ms; the producer was late by " + fixed(times.behind, 1) + " ms at most";
+           " ms; the producer was late by " + fixed(times.late, 1) + " ms at most";
 }
 
 Summary summary(const SteadyRuns& load, double SteadyTimes::*of) {
@@ -39,7 +39,7 @@ Summary summary(const SteadyRuns& load, double SteadyTimes::*of) {
 SteadyTimes medians(const SteadyRuns& load) {
     SteadyTimes times;
     for (double SteadyTimes::* const of : {&SteadyTimes::p50, &SteadyTimes::p99, &SteadyTimes::p999,
-                                           &SteadyTimes::longest, &SteadyTimes::behind}) {
+                                           &SteadyTimes::longest, &SteadyTimes::late}) {
         times.*of = summary(load, of).median;
     }
     return times;

@@ -154,6 +154,14 @@ std::size_t shard_of(const Digest& digest, int shard_bits) {
     return first >> (most_shard_bits - shard_bits);
 }
 
+Digest first_digest_of(int shard, int shard_bits) {
+    const auto first = static_cast<std::uint32_t>(shard) << (most_shard_bits - shard_bits);
+    Digest digest;
+    digest.bytes[0] = static_cast<std::uint8_t>(first >> 8);
+    digest.bytes[1] = static_cast<std::uint8_t>(first);
+    return digest;
+}
+
 int shard_bits_for(std::int64_t digests, std::int64_t most) {
     int bits = 0;
     while (bits < most_shard_bits && digests >> bits > most) ++bits;

@@ -47,6 +47,8 @@ class FuseFilter {
 // Filters are built and stored in pieces, by the first bits of the digest, so that building one
 // takes a bounded memory.
 std::size_t shard_of(const Digest& digest, int shard_bits);
+// The smallest digest of a piece.
+Digest first_digest_of(int shard, int shard_bits);
 // So that no piece has many more than `most` of so many digests. At most 16.
 int shard_bits_for(std::int64_t digests, std::int64_t most);
 
