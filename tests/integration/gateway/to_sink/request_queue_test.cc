@@ -44,67 +44,64 @@ bool batch_hangs(FreshSchema& schema) {
     });
 }
 
-TEST(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthersTake) {
-    FreshSchema schema;
-    const std::string table = order_table(schema);
-    Database holder(schema.server().dsn);
-    SinkBatcherOptions options = order_batcher(schema, table);
-    options.postgres.lock_timeout = 60s;
-    options.longest_request = 5s;
-    SinkBatcher batcher(options);
-    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+// A batch hangs where a test holds the table's lock.
+class RequestQueueTest : public testing::Test {
+  protected:
+    RequestQueueTest() { options_.postgres.lock_timeout = 60s; }
+    void hold_batches() { holder_.execute("BEGIN; LOCK TABLE " + table_ + " IN SHARE MODE"); }
+
+    FreshSchema schema_;
+    const std::string table_ = order_table(schema_);
+    Database holder_{schema_.server().dsn};
+    SinkBatcherOptions options_ = order_batcher(schema_, table_);
+};
+
+TEST_F(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthersTake) {
+    options_.longest_request = 5s;
+    SinkBatcher batcher(options_);
+    hold_batches();
     std::future<KeyedOutcome> first = queued(batcher, "first");
-    ASSERT_TRUE(batch_hangs(schema));
+    ASSERT_TRUE(batch_hangs(schema_));
     std::future<KeyedOutcome> waits = queued(batcher, "waits");
     const bool told = waits.wait_for(30s) == std::future_status::ready;
-    holder.execute("ROLLBACK");
+    holder_.execute("ROLLBACK");
     ASSERT_TRUE(told) << "it waits for the batch before it";
     const KeyedOutcome outcome = waits.get();
     const auto* problem = std::get_if<Problem>(&outcome);
     ASSERT_NE(problem, nullptr);
     EXPECT_EQ(problem->kind, ProblemKind::unavailable);
     first.wait();
-    EXPECT_EQ(schema.database().number("SELECT count(*) FROM " + table + " WHERE key = 'waits'"),
+    EXPECT_EQ(schema_.database().number("SELECT count(*) FROM " + table_ + " WHERE key = 'waits'"),
               0);
 }
 
 // One comes before the ledger has said that the first is the original, and one after that. No other
 // deadline is near.
-TEST(RequestQueueTest, ARepeatIsToldAfterItsWaitHoweverLongTheTransactionTakes) {
-    FreshSchema schema;
-    const std::string table = order_table(schema);
-    Database holder(schema.server().dsn);
-    SinkBatcherOptions options = order_batcher(schema, table);
-    options.postgres.lock_timeout = 60s;
-    options.wait = 1s;
-    SinkBatcher batcher(options);
+TEST_F(RequestQueueTest, ARepeatIsToldAfterItsWaitHoweverLongTheTransactionTakes) {
+    options_.wait = 1s;
+    SinkBatcher batcher(options_);
     ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(queued(batcher, "before").get()));
-    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    hold_batches();
     std::future<KeyedOutcome> first = queued(batcher, "k");
     for (const auto longest : {4s, 15s}) {
         const auto begun = std::chrono::steady_clock::now();
         std::future<KeyedOutcome> repeat = queued(batcher, "k");
         EXPECT_EQ(std::get<KeyedAnswer>(repeat.get()).state, KeyState::in_flight);
         EXPECT_LT(std::chrono::steady_clock::now() - begun, longest);
-        ASSERT_TRUE(batch_hangs(schema));
+        ASSERT_TRUE(batch_hangs(schema_));
     }
-    holder.execute("ROLLBACK");
+    holder_.execute("ROLLBACK");
     EXPECT_EQ(std::get<KeyedAnswer>(first.get()).state, KeyState::fresh);
 }
 
 // Nobody knows yet that they are repeats. The request with another body must not change that.
-TEST(RequestQueueTest, RepeatsAtOnceOfAKeyThatEndedAllGetItsAnswerThoughNoneSaysToWait) {
-    FreshSchema schema;
-    const std::string table = order_table(schema);
-    Database holder(schema.server().dsn);
-    SinkBatcherOptions options = order_batcher(schema, table);
-    options.postgres.lock_timeout = 60s;
-    options.wait = 0s;
-    SinkBatcher batcher(options);
+TEST_F(RequestQueueTest, RepeatsAtOnceOfAKeyThatEndedAllGetItsAnswerThoughNoneSaysToWait) {
+    options_.wait = 0s;
+    SinkBatcher batcher(options_);
     ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(queued(batcher, "k").get()));
-    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    hold_batches();
     std::future<KeyedOutcome> before = queued(batcher, "before");
-    ASSERT_TRUE(batch_hangs(schema));
+    ASSERT_TRUE(batch_hangs(schema_));
     std::vector<std::future<KeyedOutcome>> repeats;
     std::future<KeyedOutcome> mistake = queued(batcher, "k", "other");
     for (int i = 0; i < 20; ++i) repeats.push_back(queued(batcher, "k"));
@@ -116,7 +113,7 @@ TEST(RequestQueueTest, RepeatsAtOnceOfAKeyThatEndedAllGetItsAnswerThoughNoneSays
         again.wait_for(20s) == std::future_status::ready
             ? std::optional(std::get<KeyedAnswer>(again.get()).state == KeyState::in_flight)
             : std::nullopt;
-    holder.execute("ROLLBACK");
+    holder_.execute("ROLLBACK");
     EXPECT_EQ(runs, true) << "the original of that key runs";
     EXPECT_EQ(std::get<KeyedAnswer>(mistake.get()).state, KeyState::conflict);
     for (auto& repeat : repeats) {
@@ -128,44 +125,34 @@ TEST(RequestQueueTest, RepeatsAtOnceOfAKeyThatEndedAllGetItsAnswerThoughNoneSays
 }
 
 // A mistake is under way with a key that is another request's: that one's repeat is no conflict.
-TEST(RequestQueueTest, ARepeatBehindAMistakeUnderItsKeyGetsItsOwnAnswer) {
-    FreshSchema schema;
-    const std::string table = order_table(schema);
-    Database holder(schema.server().dsn);
-    SinkBatcherOptions options = order_batcher(schema, table);
-    options.postgres.lock_timeout = 60s;
-    options.wait = 30s;
-    SinkBatcher batcher(options);
+TEST_F(RequestQueueTest, ARepeatBehindAMistakeUnderItsKeyGetsItsOwnAnswer) {
+    options_.wait = 30s;
+    SinkBatcher batcher(options_);
     ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(queued(batcher, "k").get()));
-    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+    hold_batches();
     std::future<KeyedOutcome> before = queued(batcher, "before");
-    ASSERT_TRUE(batch_hangs(schema));
+    ASSERT_TRUE(batch_hangs(schema_));
     // Both wait for the batch that hangs, and the repeat waits for the mistake.
     std::future<KeyedOutcome> mistake = queued(batcher, "k", "other");
     std::future<KeyedOutcome> repeat = queued(batcher, "k");
-    holder.execute("ROLLBACK");
+    holder_.execute("ROLLBACK");
     EXPECT_EQ(std::get<KeyedAnswer>(mistake.get()).state, KeyState::conflict);
     EXPECT_EQ(std::get<KeyedAnswer>(repeat.get()).state, KeyState::replayed);
     before.wait();
 }
 
 // As the mistake that it is, once the first one has the key; where that was refused it passes.
-TEST(RequestQueueTest, AnotherBodyBehindTheFirstIsJudgedByWhatBecameOfThat) {
-    FreshSchema schema;
-    const std::string table = order_table(schema);
-    Database holder(schema.server().dsn);
-    SinkBatcherOptions options = order_batcher(schema, table);
-    options.postgres.lock_timeout = 60s;
-    options.wait = 30s;
-    SinkBatcher batcher(options);
-    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+TEST_F(RequestQueueTest, AnotherBodyBehindTheFirstIsJudgedByWhatBecameOfThat) {
+    options_.wait = 30s;
+    SinkBatcher batcher(options_);
+    hold_batches();
     std::future<KeyedOutcome> before = queued(batcher, "before");
-    ASSERT_TRUE(batch_hangs(schema));
+    ASSERT_TRUE(batch_hangs(schema_));
     std::future<KeyedOutcome> first = queued(batcher, "taken");
     std::future<KeyedOutcome> other = queued(batcher, "taken", "other");
     std::future<KeyedOutcome> refused = queued(batcher, "free", "bad");
     std::future<KeyedOutcome> corrected = queued(batcher, "free", "good");
-    holder.execute("ROLLBACK");
+    holder_.execute("ROLLBACK");
     EXPECT_EQ(std::get<KeyedAnswer>(first.get()).state, KeyState::fresh);
     EXPECT_EQ(std::get<KeyedAnswer>(other.get()).state, KeyState::conflict);
     EXPECT_EQ(std::get<Problem>(refused.get()).kind, ProblemKind::rejected);
@@ -173,30 +160,25 @@ TEST(RequestQueueTest, AnotherBodyBehindTheFirstIsJudgedByWhatBecameOfThat) {
     before.wait();
 }
 
-TEST(RequestQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOthersLand) {
-    FreshSchema schema;
-    const std::string table = order_table(schema);
-    Database holder(schema.server().dsn);
-    SinkBatcherOptions options = order_batcher(schema, table);
-    options.postgres.lock_timeout = 60s;
-    options.waiting = 1;
-    SinkBatcher batcher(options);
-    holder.execute("BEGIN; LOCK TABLE " + table + " IN SHARE MODE");
+TEST_F(RequestQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOthersLand) {
+    options_.waiting = 1;
+    SinkBatcher batcher(options_);
+    hold_batches();
     std::future<KeyedOutcome> first = queued(batcher, "first");
-    ASSERT_TRUE(batch_hangs(schema));
+    ASSERT_TRUE(batch_hangs(schema_));
     std::future<KeyedOutcome> waits = queued(batcher, "waits");
     const std::optional<Problem> refused = refused_at_once(queued(batcher, "refused"));
-    holder.execute("ROLLBACK");
+    holder_.execute("ROLLBACK");
     ASSERT_TRUE(refused) << "it waits too";
     EXPECT_EQ(refused->kind, ProblemKind::unavailable);
     EXPECT_TRUE(refused->retry_after.has_value());
     EXPECT_EQ(std::get<KeyedAnswer>(first.get()).state, KeyState::fresh);
     EXPECT_EQ(std::get<KeyedAnswer>(waits.get()).state, KeyState::fresh);
-    const std::string keys = "SELECT string_agg(key, ' ' ORDER BY key) FROM " + table;
-    EXPECT_EQ(schema.database().value(keys), "first waits");
+    const std::string keys = "SELECT string_agg(key, ' ' ORDER BY key) FROM " + table_;
+    EXPECT_EQ(schema_.database().value(keys), "first waits");
     const KeyedOutcome again = queued(batcher, "refused").get();
     EXPECT_EQ(std::get<KeyedAnswer>(again).state, KeyState::fresh) << "its key is not free";
-    EXPECT_EQ(schema.database().value(keys), "first refused waits");
+    EXPECT_EQ(schema_.database().value(keys), "first refused waits");
 }
 
 class UpstreamQueueTest : public UpstreamScene {};
