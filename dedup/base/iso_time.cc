@@ -12,14 +12,21 @@ namespace {
 class Reader {
   public:
     explicit Reader(std::string_view text) : text_(text) {}
-    int number(std::size_t digits) {
-        int value = 0;
-        if (text_.size() < digits) good_ = false;
-        for (std::size_t at = 0; good_ && at < digits; ++at) {
-            if (text_[at] < '0' || text_[at] > '9') good_ = false;
-            value = value * 10 + (text_[at] - '0');
+    template <std::size_t digits>
+    int number() {
+        if (text_.size() < digits) {
+            good_ = false;
+            return 0;
         }
-        if (good_) text_.remove_prefix(digits);
+        int value = 0;
+        bool all = true;
+        for (std::size_t at = 0; at < digits; ++at) {
+            const int digit = text_[at] - '0';
+            all = all && digit >= 0 && digit <= 9;
+            value = value * 10 + digit;
+        }
+        good_ = good_ && all;
+        text_.remove_prefix(digits);
         return value;
     }
     void expect(char c) {
@@ -63,11 +70,11 @@ class Reader {
 };
 
 std::chrono::days read_date(Reader& reader) {
-    const std::chrono::year year{reader.number(4)};
+    const std::chrono::year year{reader.number<4>()};
     reader.expect('-');
-    const std::chrono::month month{static_cast<unsigned>(reader.number(2))};
+    const std::chrono::month month{static_cast<unsigned>(reader.number<2>())};
     reader.expect('-');
-    const std::chrono::day day{static_cast<unsigned>(reader.number(2))};
+    const std::chrono::day day{static_cast<unsigned>(reader.number<2>())};
     if (!reader.good()) return {};
     const std::chrono::year_month_day date{year, month, day};
     if (!date.ok() || year < std::chrono::year{1}) {
@@ -78,13 +85,13 @@ std::chrono::days read_date(Reader& reader) {
 }
 
 std::chrono::microseconds read_time(Reader& reader) {
-    const int hour = reader.number(2);
+    const int hour = reader.number<2>();
     reader.expect(':');
-    const int minute = reader.number(2);
+    const int minute = reader.number<2>();
     int second = 0;
     std::chrono::microseconds fraction{};
     if (reader.take(':')) {
-        second = reader.number(2);
+        second = reader.number<2>();
         if (reader.take('.')) fraction = reader.fraction();
     }
     // A leap second is written as :60 and becomes the minute's end.
@@ -97,9 +104,9 @@ std::optional<std::chrono::minutes> read_offset(Reader& reader) {
     if (reader.take('Z') || reader.take('z')) return std::chrono::minutes{0};
     const bool west = reader.take('-');
     if (!west && !reader.take('+')) return std::nullopt;
-    const int hours = reader.number(2);
+    const int hours = reader.number<2>();
     const bool colon = reader.take(':');
-    const int minutes = colon || !reader.at_end() ? reader.number(2) : 0;
+    const int minutes = colon || !reader.at_end() ? reader.number<2>() : 0;
     if (hours > 15 || minutes > 59) reader.refuse();
     const std::chrono::minutes offset{hours * 60 + minutes};
     return west ? -offset : offset;

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "dedup/base/mutants.h"
+#include "dedup/base/network_order.h"
 
 namespace onceward {
 namespace {
@@ -29,9 +30,11 @@ Digest sha256(std::string_view bytes) {
 }
 
 char* put_part(char* at, std::string_view part) {
-    const auto size = static_cast<std::uint64_t>(part.size());
-    for (int i = 0; i < 8; ++i) *at++ = static_cast<char>(size >> (56 - 8 * i));
-    return std::copy(part.begin(), part.end(), at);
+    const std::uint64_t size = network_order(static_cast<std::uint64_t>(part.size()));
+    std::memcpy(at, &size, sizeof size);
+    at += sizeof size;
+    if (!part.empty()) std::memcpy(at, part.data(), part.size());
+    return at + part.size();
 }
 
 std::string raw_hmac_sha256(std::string_view secret, std::string_view text) {

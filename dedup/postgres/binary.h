@@ -2,23 +2,28 @@
 // PostgreSQL's binary form of numbers and rows: network byte order. Pure, thread-safe.
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "dedup/base/network_order.h"
+
 namespace onceward::binary {
 
-inline void put16(std::string& out, std::uint16_t value) {
-    const char raw[] = {static_cast<char>(value >> 8), static_cast<char>(value)};
-    out.append(raw, sizeof raw);
+template <class Number>
+void put(std::string& out, Number value) {
+    const Number raw = network_order(value);
+    out.append(reinterpret_cast<const char*>(&raw), sizeof raw);
 }
-inline void put32(std::string& out, std::uint32_t value) {
-    put16(out, static_cast<std::uint16_t>(value >> 16));
-    put16(out, static_cast<std::uint16_t>(value));
-}
-inline void put64(std::string& out, std::uint64_t value) {
-    put32(out, static_cast<std::uint32_t>(value >> 32));
-    put32(out, static_cast<std::uint32_t>(value));
+inline void put16(std::string& out, std::uint16_t value) { put(out, value); }
+inline void put32(std::string& out, std::uint32_t value) { put(out, value); }
+inline void put64(std::string& out, std::uint64_t value) { put(out, value); }
+
+// In place of four bytes that are there already, from `at` on.
+inline void set32(std::string& out, std::size_t at, std::uint32_t value) {
+    const std::uint32_t raw = network_order(value);
+    std::memcpy(out.data() + at, &raw, sizeof raw);
 }
 
 // REQUIRES: four bytes at least.

@@ -62,9 +62,7 @@ Misfit append_value(const Value& value, const ColumnType& type, Provenance prove
     const std::size_t size = out.size() - start - 4;
     // A field of PostgreSQL holds less than 1 GiB.
     if (size >= 0x3FFFFFFF) return "is too large for PostgreSQL";
-    for (int byte = 0; byte < 4; ++byte) {
-        out[start + byte] = static_cast<char>(size >> (24 - 8 * byte));
-    }
+    binary::set32(out, start, static_cast<std::uint32_t>(size));
     return {};
 }
 
