@@ -168,9 +168,12 @@ std::unique_ptr<Decoder> make_decoder(const FormatOptions& options,
 Decoded Decoder::decode(const Record& record, std::span<Value> values,
                         std::pmr::memory_resource& arena) {
     expects(record.payload.has_value(), "a record that is decoded has a payload");
-    const ConfluentFrame frame = framing_ == Framing::none
-                                     ? ConfluentFrame{.payload = *record.payload}
-                                     : read_confluent_frame(record, index_);
+    if (framing_ == Framing::none) {
+        ConfluentFrame frame;
+        frame.payload = *record.payload;
+        return read(frame, values, arena);
+    }
+    const ConfluentFrame frame = read_confluent_frame(record, index_);
     if (frame.fault != nullptr) return undecodable(frame.fault);
     return read(frame, values, arena);
 }

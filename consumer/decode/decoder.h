@@ -38,7 +38,9 @@ struct ConfluentFrame {
     std::string_view payload{};
     // Which message type of its file, as a path of positions. Empty: the frame does not say.
     std::span<const std::int32_t> index() const { return {indexes.data(), index_count}; }
-    std::array<std::int32_t, max_indexes> indexes{};
+    // The first `index_count` are set. The others are left as they are: to clear them costs more
+    // than to read a frame.
+    std::array<std::int32_t, max_indexes> indexes;
     std::size_t index_count = 0;
     // The writer's schema: its number, or the 16 bytes of its GUID.
     std::int32_t schema = 0;
@@ -65,7 +67,7 @@ class FormatError : public std::runtime_error {
 };
 
 struct Decoded {
-    std::optional<Rejection> rejection;
+    Boxed<Rejection> rejection;
     Operation operation = Operation::upsert;  // what a change event asks for
     // An envelope around null says what a null payload says; the values are absent.
     bool tombstone = false;

@@ -123,7 +123,7 @@ Decoded EnvelopeReader::unwrap(std::span<const Value> slots, std::span<Value> va
     const Value::Kind payload = slots[payload_].kind;
     if (payload == Value::Kind::null) {
         std::fill(values.begin(), values.end(), Value{});
-        return {std::nullopt, Operation::upsert, true};
+        return {{}, Operation::upsert, true};
     }
     if (envelope_ == Envelope::debezium) {
         return change(slots, values);

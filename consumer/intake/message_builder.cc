@@ -114,9 +114,9 @@ struct MessageBuilder::State {
         }
     }
 
-    Value value_of(std::size_t place, const Message& message, std::pmr::memory_resource& arena) {
-        const FieldSource& source = sources[place];
-        if (source.kind == FieldSource::Kind::field) return values[source_paths[place]];
+    // What does not come from the payload.
+    Value other_value(const FieldSource& source, const Message& message,
+                      std::pmr::memory_resource& arena) const {
         if (source.kind == FieldSource::Kind::key) return key_value(source.text, message, arena);
         return record_value(source, message.record, options.topic, arena);
     }
@@ -126,7 +126,13 @@ struct MessageBuilder::State {
         auto* const fields =
             static_cast<Value*>(arena.allocate(sources.size() * sizeof(Value), alignof(Value)));
         for (std::size_t i = 0; i < sources.size(); ++i) {
-            std::construct_at(fields + i, value_of(i, message, arena));
+            // Copied from place to place: a function that returned the value would write it in
+            // pieces and read it as a whole at once, for which the processor has to wait.
+            if (sources[i].kind == FieldSource::Kind::field) {
+                std::construct_at(fields + i, values[source_paths[i]]);
+            } else {
+                std::construct_at(fields + i, other_value(sources[i], message, arena));
+            }
         }
         message.fields = {fields, sources.size()};
     }
@@ -172,16 +178,16 @@ void MessageBuilder::set_topic_id(std::string topic_id) {
 
 void MessageBuilder::disable_keys() { state_->extract_keys = false; }
 
-std::optional<AwaitedSchema> MessageBuilder::take(Record record, Chunk& chunk) {
+std::optional<AwaitedSchema> MessageBuilder::take(Record&& record, Chunk& chunk) {
     return take(std::move(record), nullptr, chunk);
 }
 
-std::optional<AwaitedSchema> MessageBuilder::take(Record record, const MessageKey& key,
+std::optional<AwaitedSchema> MessageBuilder::take(Record&& record, const MessageKey& key,
                                                   Chunk& chunk) {
     return take(std::move(record), &key, chunk);
 }
 
-std::optional<AwaitedSchema> MessageBuilder::take(Record record, const MessageKey* key,
+std::optional<AwaitedSchema> MessageBuilder::take(Record&& record, const MessageKey* key,
                                                   Chunk& chunk) {
     State& state = *state_;
     const bool extract = state.extract_keys && key == nullptr;

@@ -42,9 +42,9 @@ class MessageBuilder {
     // Adds the message to the chunk (views into the record's storage, which moves along). If its
     // schema is not known yet, the chunk stays as it is, and the record is to be taken again later,
     // before any that follows it. Only with `schemas` is anything awaited.
-    [[nodiscard]] std::optional<AwaitedSchema> take(Record record, Chunk& chunk);
+    [[nodiscard]] std::optional<AwaitedSchema> take(Record&& record, Chunk& chunk);
     // The same for a message whose key is known: none is extracted.
-    [[nodiscard]] std::optional<AwaitedSchema> take(Record record, const MessageKey& key,
+    [[nodiscard]] std::optional<AwaitedSchema> take(Record&& record, const MessageKey& key,
                                                     Chunk& chunk);
     // The bench's dedup-off setting: no key is extracted, no digest computed.
     void disable_keys();
@@ -58,7 +58,7 @@ class MessageBuilder {
   private:
     struct State;
     // `key`: null if it is to be extracted.
-    std::optional<AwaitedSchema> take(Record record, const MessageKey* key, Chunk& chunk);
+    std::optional<AwaitedSchema> take(Record&& record, const MessageKey* key, Chunk& chunk);
     std::unique_ptr<State> state_;
     std::atomic<bool> duplicates_expected_{false};
 };

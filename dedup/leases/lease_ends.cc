@@ -170,7 +170,7 @@ void LeaseProcessor::look_for_halt() {
         if (!open) continue;
         const Item& item = item_at(partition, *open);
         if (!stops(item.state)) continue;
-        halting_.emplace(item.message->record, item.message->rejection.value());
+        halting_.emplace(item.message->record, *item.message->rejection);
         return;
     }
 }

@@ -11,8 +11,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "dedup/base/boxed.h"
 #include "dedup/base/types.h"
 #include "dedup/message/digest.h"
 #include "dedup/message/minted.h"
@@ -129,6 +131,9 @@ struct MessageKey {
 };
 
 struct Message {
+    Message() = default;
+    explicit Message(Record&& taken) : record(std::move(taken)) {}
+
     Record record;
     std::string_view key_text;       // the key's text as it was found; in the chunk's arena
     std::string_view tenant{};       // of the key; '' where keys have none
@@ -137,8 +142,9 @@ struct Message {
     // The span of its processing, which what it causes is to continue; set by the writer if it is
     // recorded, and lives as long as the batch. Null: what the record's own headers say.
     const TraceContext* trace = nullptr;
-    // set by the decoder, the key's validation or Sink::encode()
-    std::optional<Rejection> rejection;
+    // Set by the decoder, the key's validation or Sink::encode(). Boxed, since few messages have
+    // one: thousands wait between reader and writer, and a small one stays in the cache.
+    Boxed<Rejection> rejection;
     // From here on is what the writer reads of every message, together with whether there is a
     // rejection: it fits into one or two lines of a processor's cache.
     bool skipped = false;  // by an explicit policy; counted

@@ -197,7 +197,7 @@ std::optional<std::size_t> halts_at(const Slice& slice, const RejectPolicy& poli
     const bool conflicts = policy.conflict_action() == OnConflict::halt;
     if (!rejects && !conflicts) return std::nullopt;
     for (std::size_t i = 0; i < slice.messages.size(); ++i) {
-        const std::optional<Rejection>& rejection = slice.messages[i]->rejection;
+        const auto& rejection = slice.messages[i]->rejection;
         if (!rejection) continue;
         if (rejection->kind == Rejection::Kind::conflict ? conflicts : rejects) return i;
     }

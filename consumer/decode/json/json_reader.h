@@ -160,9 +160,10 @@ class JsonReader {
     bool object(Json& value, Place place, int depth) {
         simdjson::ondemand::object members;
         if (const auto error = value.get_object().get(members)) return fail(error);
+        // What the iterator returns is used where it is: copies of it cost as much as the walk.
         for (auto step : members) {
-            simdjson::ondemand::field field;
-            if (const auto error = std::move(step).get(field)) return fail(error);
+            if (const auto error = step.error()) return fail(error);
+            simdjson::ondemand::field& field = step.value_unsafe();
             Text member;
             if (!name(field, member)) return false;
             Place child{};
@@ -177,8 +178,8 @@ class JsonReader {
         if (const auto error = value.get_array().get(elements)) return fail(error);
         std::uint64_t position = 0;
         for (auto step : elements) {
-            Json element;
-            if (const auto error = std::move(step).get(element)) return fail(error);
+            if (const auto error = step.error()) return fail(error);
+            Json& element = step.value_unsafe();
             if (!this->value(element, visitor_.element(place, position), depth)) return false;
             ++position;
         }

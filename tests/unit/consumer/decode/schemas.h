@@ -67,7 +67,7 @@ class RegistryDecoding {
     }
     const Value& operator[](std::size_t index) const { return values_[index]; }
     std::string reason() const { return decoded_.rejection ? decoded_.rejection->reason : ""; }
-    Rejection::Kind kind() const { return decoded_.rejection.value().kind; }
+    Rejection::Kind kind() const { return decoded_.rejection->kind; }
 
     std::shared_ptr<FakeSchemas> schemas = std::make_shared<FakeSchemas>();
 
