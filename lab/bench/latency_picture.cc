@@ -8,7 +8,7 @@
 namespace onceward::bench {
 namespace {
 
-constexpr double label_width = 310;
+constexpr double load_width = 310;
 constexpr double decade = 110;  // 1, 10, 100, 1,000, 10,000 ms
 constexpr int decades = 4;
 constexpr double bar_height = 20;
@@ -17,16 +17,16 @@ constexpr double first_bar = 52;
 constexpr double below_bars = 44;
 constexpr double value_width = 80;
 
-double position(double milliseconds) {
+double place_at(double milliseconds) {
     const double exponent = std::log10(std::max(milliseconds, 1.0));
-    return label_width + std::min(exponent, double{decades}) * decade;
+    return load_width + std::min(exponent, double{decades}) * decade;
 }
 
 std::string axis(double bottom) {
     std::string text;
     for (int exponent = 0; exponent <= decades; ++exponent) {
         const double milliseconds = std::pow(10, exponent);
-        const double x = position(milliseconds);
+        const double x = place_at(milliseconds);
         text += text_at(x, first_bar - 10, fixed(milliseconds, 0), "middle");
         text += stroke(x, first_bar - 4, bottom, "#c8c8c8", 1);
     }
@@ -34,9 +34,9 @@ std::string axis(double bottom) {
 }
 
 std::string bar(const char* share, double milliseconds, double top, const char* colour) {
-    const double end = position(milliseconds);
-    return text_at(label_width - 8, top + 15, share, "end") +
-           rectangle(label_width, top + 2, end - label_width, bar_height - 4, colour) +
+    const double end = place_at(milliseconds);
+    return text_at(load_width - 8, top + 15, share, "end") +
+           rectangle(load_width, top + 2, end - load_width, bar_height - 4, colour) +
            text_at(end + 6, top + 15, three_digits(milliseconds) + " ms");
 }
 
@@ -63,7 +63,7 @@ std::string latencies_as_svg(const Report& report) {
     }
     const std::string day = circumstance(report, "day");
     return drawing(
-        label_width + decades * decade + value_width, top + below_bars - between_loads,
+        load_width + decades * decade + value_width, top + below_bars - between_loads,
         text_at(8, 20, "Milliseconds from when a message should have been sent to its COMMIT") +
             axis(top - between_loads) + bars +
             text_at(8, top + 18,
