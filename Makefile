@@ -5,7 +5,7 @@
 	campaign-core campaign-mutants campaign-peers bench bench-against bench-peers bench-http \
 	bench-inbox bench-inbox-rotation profile asan tsan format fuzz docs test-inbox linearizable race \
 	late packages packages-test traces-test registry-test debezium-test chart-test page-test \
-	bench-search citus-test model model-traces bench-door
+	bench-search citus-test model model-traces bench-door soak
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -166,6 +166,13 @@ bench: ## What deduplication costs, row by row, against a real broker (ARGUMENTS
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward onceward-lab
 	@scripts/bench $(ARGUMENTS)
+
+# ARGUMENTS: --write docs/soak.md --picture docs/images/soak.svg
+soak: ## A worker under a steady load: do memory, files and tables stay flat? MINUTES=100 RATE=45000
+	@scripts/setup test
+	@scripts/configure release
+	@cmake --build --preset release --target onceward onceward-lab
+	@MINUTES='$(MINUTES)' RATE='$(RATE)' FOLDER='$(FOLDER)' scripts/soak $(ARGUMENTS)
 
 bench-against: ## The worker in turn with that of another commit: COMMIT=0b51a0e
 	@scripts/setup test

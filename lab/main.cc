@@ -1,4 +1,4 @@
-// The program `onceward-lab`: the demo and the benchmark. It runs the `onceward` of its own folder
+// The program `onceward-lab`: the demo, the benchmark and the soak. It runs the `onceward` of its own folder
 // as users do, and has a package of its own.
 
 #include "cli/program.h"
@@ -7,11 +7,12 @@
 int main(int argument_count, char** arguments) {
     return onceward::run_program(
         {.name = "onceward-lab",
-         .description = "Onceward's demo and benchmark.",
+         .description = "Onceward's demo, benchmark and soak.",
          .version = ONCEWARD_VERSION},
         [](CLI::App& program, onceward::Commands& commands) {
             onceward::add_demo(program, commands);
             onceward::add_bench(program, commands);
+            onceward::add_soak(program, commands);
         },
         argument_count, arguments);
 }

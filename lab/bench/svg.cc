@@ -29,7 +29,27 @@ std::string escaped(std::string_view text) {
     return safe;
 }
 
+// Some of them in a line.
+std::string places(std::span<const Point> points) {
+    constexpr std::size_t in_a_line = 7;
+    std::string text;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        if (i > 0) text += i % in_a_line == 0 ? '\n' : ' ';
+        text += number(points[i].x) + "," + number(points[i].y);
+    }
+    return text;
+}
+
 }  // namespace
+
+std::string line_through(std::span<const Point> points, const char* colour) {
+    return "<polyline fill=\"none\" stroke=\"" + std::string(colour) +
+           "\" stroke-width=\"1.5\" points=\"\n" + places(points) + "\"/>\n";
+}
+
+std::string area_within(std::span<const Point> points, const char* colour) {
+    return "<polygon fill=\"" + std::string(colour) + "\" points=\"\n" + places(points) + "\"/>\n";
+}
 
 std::string text_at(double x, double y, std::string_view text, const char* anchor) {
     return "<text" + attribute("x", x) + attribute("y", y) + " text-anchor=\"" + anchor + "\"\n>" +

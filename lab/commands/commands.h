@@ -11,5 +11,6 @@ class Commands;
 
 void add_demo(CLI::App& program, Commands& commands);
 void add_bench(CLI::App& program, Commands& commands);
+void add_soak(CLI::App& program, Commands& commands);
 
 }  // namespace onceward

@@ -46,13 +46,19 @@ KafkaEvent wait_for(rd_kafka_queue_t* queue, const std::string& what) {
 
 }  // namespace
 
-void create_topic(const std::string& bootstrap_servers, const std::string& topic, int partitions) {
+void create_topic(const std::string& bootstrap_servers, const std::string& topic, int partitions,
+                  const std::map<std::string, std::string>& settings) {
     const KafkaClient client = admin_client(bootstrap_servers);
     const KafkaQueue queue(rd_kafka_queue_new(client.get()));
     std::array<char, 512> text{};
     const KafkaNewTopic wanted(
         rd_kafka_NewTopic_new(topic.c_str(), partitions, 1, text.data(), text.size()));
     if (!wanted) throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, text.data());
+    for (const auto& [name, value] : settings) {
+        const rd_kafka_resp_err_t code =
+            rd_kafka_NewTopic_set_config(wanted.get(), name.c_str(), value.c_str());
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw KafkaError(code, rd_kafka_err2str(code));
+    }
     std::array<rd_kafka_NewTopic_t*, 1> topics{wanted.get()};
     rd_kafka_CreateTopics(client.get(), topics.data(), topics.size(), nullptr, queue.get());
     const KafkaEvent event = wait_for(queue.get(), "create topic " + topic);

@@ -90,7 +90,7 @@ void write_scene(const Plan& plan, const Names& names, const Stage& stage, const
         // What a fail-over loses of the audit only a look before it has seen.
         {"owners_every", plan.loses_commits() ? 1 : 5},
         // A process that lives for seconds is still opening what it needs. That memory stays flat
-        // over minutes is shown by tests/faults/soak_main.cc.
+        // over an hour is shown by `make soak`.
         {"budgets", {{"rss_kib", 256 * 1024}, {"fds", 64}, {"threads", 40}, {"connections", 40}}}};
     for (int slot = 0; slot < plan.fleet.processes + guest_slots; ++slot)
         complete["secrets"]["except"].push_back("worker-" + std::to_string(slot) + ".yaml");

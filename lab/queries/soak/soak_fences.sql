@@ -1,0 +1,1 @@
+SELECT count(*) FROM onceward.fences WHERE epoch > 0

@@ -1,0 +1,1 @@
+SELECT soak_take()
