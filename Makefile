@@ -5,7 +5,7 @@
 	campaign-core campaign-mutants campaign-peers bench bench-against bench-peers bench-http \
 	bench-inbox bench-inbox-rotation profile asan tsan format fuzz docs test-inbox linearizable race \
 	late packages packages-test traces-test registry-test debezium-test chart-test page-test \
-	bench-search citus-test model model-traces bench-door soak
+	bench-search citus-test model model-traces bench-door soak scale
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -173,6 +173,13 @@ soak: ## A worker under a steady load: do memory, files and tables stay flat? MI
 	@scripts/configure release
 	@cmake --build --preset release --target onceward onceward-lab
 	@MINUTES='$(MINUTES)' RATE='$(RATE)' FOLDER='$(FOLDER)' scripts/soak $(ARGUMENTS)
+
+# ARGUMENTS: --write docs/scale.md, --messages 200000 --rounds 1 for a look
+scale: ## 1 to 8 worker processes on one and two servers, and the model of docs/scale.md fitted
+	@scripts/setup test
+	@scripts/configure release
+	@cmake --build --preset release --target onceward onceward-lab
+	@scripts/scale $(ARGUMENTS)
 
 bench-against: ## The worker in turn with that of another commit: COMMIT=0b51a0e
 	@scripts/setup test

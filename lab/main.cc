@@ -13,6 +13,7 @@ int main(int argument_count, char** arguments) {
             onceward::add_demo(program, commands);
             onceward::add_bench(program, commands);
             onceward::add_soak(program, commands);
+            onceward::add_scale(program, commands);
         },
         argument_count, arguments);
 }

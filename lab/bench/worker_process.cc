@@ -18,11 +18,13 @@ using namespace std::chrono_literals;
 std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
 std::string configuration(const Place& place, const Workload& topic, const Tables& tables,
-                          Claims claims) {
+                          Claims claims, std::chrono::seconds session_timeout) {
     return "group: " + quoted(group_of(topic, tables)) +
            "\nkafka: {bootstrap_servers: " + quoted(place.bootstrap_servers) +
-           ", properties: {session.timeout.ms: \"6000\"}}\npostgres: {dsn: " +
-           quoted(tables.options().dsn.reveal()) + ", schema: " + tables.options().schema +
+           ", properties: {session.timeout.ms: \"" +
+           std::to_string(std::chrono::milliseconds(session_timeout).count()) +
+           "\"}}\npostgres: {dsn: " + quoted(tables.options().dsn.reveal()) +
+           ", schema: " + tables.options().schema +
            ", application_name: onceward-bench-process}\n"
            "admin: {listen: off}\n"
            "topics:\n"
@@ -64,8 +66,9 @@ ChildOptions command(const demo::TemporaryFolder& folder, const std::string& tex
 }  // namespace
 
 WorkerProcess::WorkerProcess(const Place& place, const Workload& topic, Tables& tables,
-                             Claims claims)
-    : options_(command(folder_, configuration(place, topic, tables, claims))), process_(options_) {
+                             Claims claims, std::chrono::seconds session_timeout)
+    : options_(command(folder_, configuration(place, topic, tables, claims, session_timeout))),
+      process_(options_) {
     wait_until([&] { return fences_taken(tables, topic); }, "for a worker's fences");
 }
 

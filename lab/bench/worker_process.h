@@ -3,6 +3,8 @@
 // form, a ledger by `log` or `table`, and default settings but for the session timeout. Used by one
 // thread; failures are exceptions.
 
+#include <chrono>
+#include <csignal>
 #include <functional>
 #include <string_view>
 
@@ -22,12 +24,16 @@ class WorkerProcess {
   public:
     // Returns when it has taken the fences of all of the topic's partitions.
     WorkerProcess(const Place& place, const Workload& topic, Tables& tables,
-                  Claims claims = Claims::log);
+                  Claims claims = Claims::log,
+                  std::chrono::seconds session_timeout = std::chrono::seconds(6));
 
     pid_t pid() const { return process_.pid(); }
     ProcessCpu cpu(Tables& tables) const;
     // Polls until it holds; std::runtime_error where the process ends before.
     void wait_until(const std::function<bool()>& holds, std::string_view what);
+    // SIGSTOP and SIGCONT; the group keeps it for the session timeout.
+    void freeze() { process_.send(SIGSTOP); }
+    void thaw() { process_.send(SIGCONT); }
     // Returns when the process has ended.
     void end(int signal);
 

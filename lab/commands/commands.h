@@ -12,5 +12,6 @@ class Commands;
 void add_demo(CLI::App& program, Commands& commands);
 void add_bench(CLI::App& program, Commands& commands);
 void add_soak(CLI::App& program, Commands& commands);
+void add_scale(CLI::App& program, Commands& commands);
 
 }  // namespace onceward
