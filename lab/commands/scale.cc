@@ -36,12 +36,14 @@ struct ScaleArguments {
 };
 
 std::string line_of(const scale::Point& point) {
-    return std::to_string(point.processes) + " processes on " + std::to_string(point.servers) +
-           (point.servers == 1 ? " server: " : " servers: ") + bench::fixed(point.rate, 0) +
-           " messages/s; CPU s a million: worker " + bench::fixed(point.cpu.worker, 2) +
-           ", PostgreSQL " + bench::fixed(point.cpu.postgres, 2) + ", broker " +
-           bench::fixed(point.cpu.broker, 2) + "; " + bench::fixed(point.busy, 2) +
-           " cores busy; " + bench::fixed(point.batch, 0) + " messages a batch";
+    return std::to_string(point.processes) +
+           (point.processes == 1 ? " process on " : " processes on ") +
+           std::to_string(point.servers) + (point.servers == 1 ? " server: " : " servers: ") +
+           bench::fixed(point.rate, 0) + " messages/s; CPU s a million: worker " +
+           bench::fixed(point.cpu.worker, 2) + ", PostgreSQL " +
+           bench::fixed(point.cpu.postgres, 2) + ", broker " + bench::fixed(point.cpu.broker, 2) +
+           "; " + bench::fixed(point.busy, 2) + " cores busy; " + bench::fixed(point.batch, 0) +
+           " messages a batch";
 }
 
 // The points in their order, not measured.
@@ -76,7 +78,8 @@ std::vector<scale::Point> rounds(const scale::Setup& setup, const ScaleArguments
 }
 
 std::string circumstances(const ScaleArguments& arguments, const bench::MachineTime& begin) {
-    std::string text = "Medians of " + std::to_string(arguments.rounds) + " rounds with " +
+    std::string text = "Medians of " + std::to_string(arguments.rounds) +
+                       (arguments.rounds == 1 ? " round" : " rounds") + " with " +
                        bench::grouped(arguments.messages) +
                        " messages of 374 bytes each, `log`, reach global; commit " +
                        arguments.commit;

@@ -15,7 +15,7 @@ constexpr double worker_bound = 268 + 4 * 16.8 + 4 * 8.4 + 60;
 constexpr double postgres_bound = 1'500;
 // `max_wal_size` may be exceeded under load, by PostgreSQL's own words.
 constexpr double wal_bound = 3'000;
-// Of each partition `retention.bytes` and the segments that are being written and deleted.
+// Each partition has `retention.bytes` and the segments that are being written and deleted.
 constexpr double kafka_bound = 4 * (2'000 + 3 * 68) + 100;
 
 constexpr std::array all{

@@ -17,7 +17,7 @@ class Seen {
     explicit Seen(const Messages& messages) : messages_(messages) {}
     // A row with this number, when so many messages were sent. Counts it in `count`.
     void add(std::int64_t number, std::int64_t sent, Count& count);
-    // Of so many messages, keys that never had a row.
+    // How many keys of so many messages never had a row.
     std::int64_t lost(std::int64_t sent) const;
 
   private:

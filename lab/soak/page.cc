@@ -50,7 +50,7 @@ std::string as_markdown(const Series& series, const std::vector<Finding>& findin
         "flat if the median of\nthe last quarter exceeds that of the second quarter by no more "
         "than the column *may grow* says, and no value\nafter the warm-up is above its bound. The "
         "program fails if one curve is not flat, if a message was lost or\napplied twice, or if "
-        "the worker stays behind.\n\n"
+        "the lag does not end.\n\n"
         "| curve | first | second quarter, median | last quarter, median | last | highest | bound "
         "| may grow | |\n|---|---|---|---|---|---|---|---|---|\n";
     for (std::size_t i = 0; i < findings.size(); ++i) text += row_of(series, i, findings[i]);

@@ -121,7 +121,8 @@ Count run(const Options& options, Series& series,
     load.end();
     const auto deadline = Clock::now() + drains_within;
     while (totals(scene.connection()).passed < load.sent()) {
-        if (Clock::now() > deadline) throw std::runtime_error("the worker stayed behind");
+        if (Clock::now() > deadline)
+            throw std::runtime_error("the worker did not reach the end of the topic");
         scene.expect_running();
         std::this_thread::sleep_for(100ms);
     }
