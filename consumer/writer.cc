@@ -88,6 +88,9 @@ void Writer::run_batch(WriterTopic& topic, Batch batch) {
                                        {"offset", halted.offset.raw()}});
             failures_.stop_topic(topic, halted.what(), options_.first_retry);
             return;
+        } catch (const StoreChanged& changed) {
+            failures_.store_changed(topic, changed);
+            return;
         } catch (const std::exception& error) {
             // A sink that does not fit, or a user's own sink that failed: never the whole worker.
             failures_.refused(topic, error.what());

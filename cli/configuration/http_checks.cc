@@ -303,6 +303,9 @@ void check_sink_route(const RouteConfiguration& route, const TopicConfiguration&
          "A sink's columns name the headers that they use. Remove it."},
         {ledger.reach == Reach::partition, "ledger.reach",
          "Requests come in no partitions. Write `reach: global`."},
+        {ledger.any_store, "ledger.store",
+         "A ledger in which requests claim is not converted. Write the store that it has: `table`, "
+         "or `log`."},
         {route.bulk && !route.options.key_field.empty(), "key.field",
          "In bulk each item has its `key`. Remove it, or write `body: item`."},
     });

@@ -61,7 +61,7 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "ledger remembers goes to the dead letters, with the class `late_key`, instead of being "
      "taken for a new one. `uuid7`: in the key. `ce_time`: a CloudEvent's `time`. `{header: NAME}` "
      "or `{field: PATH}`: RFC 3339 with its zone, or milliseconds since 1970 UTC. Not with "
-     "`store: log`.",
+     "`store: log` or `auto`.",
      "The time joins the fingerprint: the same key with another time is a conflict. A message "
      "without the time is invalid. One round trip more for each batch."},
     {"topics[].key.on_conflict", "<as on_reject>",
@@ -74,11 +74,21 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "Topics that name the same ledger share their claims: a key that came in one is a duplicate "
      "in the other, if the operations are the same too. For a route the default is "
      "`<group>/<method> <path>`."},
-    {"topics[].ledger.store", "table",
-     into([](To& to) { return &to.ledger.store; }, {"table", "log", "lease"}),
+    {"topics[].ledger.store",
+     "table",
+     {OptionType::choice,
+      [](To& to, const In& value) {
+          const Choice& choice = std::get<Choice>(value);
+          to.ledger.any_store = choice.name == "auto";
+          to.ledger.store =
+              to.ledger.any_store ? StoreKind::table : static_cast<StoreKind>(choice.index);
+      },
+      {"table", "log", "lease", "auto"}},
      "How claims are kept. `table`: plain rows under a unique index, which anyone can query. "
      "`log`: appended without an index, several times as fast; each process remembers the digests. "
-     "Both are exact. `lease`, with a `webhook` or an `upstream` alone: each key is claimed in one "
+     "Both are exact. `auto`, of a topic: the store that the ledger has, table or log, also when "
+     "`onceward ledger convert` changes it while the workers run; a new ledger is a table. "
+     "`lease`, with a `webhook` or an `upstream` alone: each key is claimed in one "
      "transaction and its end is written in another.",
      "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "
      "(`rotate_claims`), 1.1 to 2.3 after that, and no more than `memory.claims`; with `reach: "
@@ -98,8 +108,7 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      into([](To& to) { return &to.ledger.rotate_after; }, {100, 3660 * day}),
      "The current table of claims is sealed at this age. Whole tables expire.",
      "Shorter frees disk sooner; every sealed table costs one more probe a batch."},
-    {"topics[].ledger.rotate_claims",
-     "<2000000 for a `log` with `reach: global`, else 50000000>",
+    {"topics[].ledger.rotate_claims", "<2000000 for a `log` with `reach: global`, else 50000000>",
      into([](To& to) { return &to.ledger.rotate_claims; }, {1000}),
      "The current table is also sealed at this number of claims (about 100 bytes each; of a log "
      "about 17). Sealed tables of a `log` with `reach: global` become one, step by step, so that "

@@ -272,7 +272,7 @@ class OptionReader {
                                  "` at a topic above. One ledger has one: write the same value at "
                                  "each topic that names it, or another ledger name.");
         };
-        differ(first.store == again.store, "store");
+        differ(first.store == again.store && first.any_store == again.any_store, "store");
         differ(first.reach == again.reach, "reach");
         differ(first.retention == again.retention, "retention");
         differ(first.rotate_after == again.rotate_after, "rotate_after");

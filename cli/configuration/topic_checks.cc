@@ -202,6 +202,9 @@ void check_minted(const TopicConfiguration& topic, const LedgerOptions& ledger, 
     at.check({
         {ledger.store == StoreKind::log, "key.minted_at",
          "A `log` does not know since when it remembers keys. Write `store: table`."},
+        {ledger.any_store, "key.minted_at",
+         "With `store: auto` the ledger may be a `log`, which does not know since when it remembers "
+         "keys. Write `store: table`."},
         {derives, "key.minted_at",
          "A derived key has no time, so it would be applied again after the retention. Write "
          "`reject` or `skip` for `on_missing` and `on_invalid`."},

@@ -128,6 +128,8 @@ class Replay {
             return work();
         } catch (const MessageWaits& waits) {
             pause(waits.pause);
+        } catch (const StoreChanged&) {
+            session_.end();  // The next session is set up with the store that the ledger has now.
         } catch (const ProcessingError& error) {
             recover(error, error.action);
         } catch (const PostgresError& error) {
@@ -167,7 +169,7 @@ class Replay {
             const RegisteredLedger registered =
                 register_ledger(connection, topic_.ledger, options_.group, topic_.name);
             claims_ = make_claim_store(topic_.ledger, registered, std::make_shared<LogWindows>());
-            make_answers(registered.ledger);
+            make_answers(registered);
         }
         sink_.prepare(connection);
         processor_ = std::make_unique<Processor>(
@@ -181,10 +183,11 @@ class Replay {
     }
 
     // A result goes with its claim: past dedup there is none to go with.
-    void make_answers(int ledger) {
+    void make_answers(const RegisteredLedger& registered) {
         const std::optional<ResultReplayOptions>& wanted = topic_.answers;
         if (!wanted) return;
-        results_ = std::make_unique<ResultStore>(ledger, topic_.ledger.store, wanted->cache_bytes);
+        results_ = std::make_unique<ResultStore>(registered.ledger, registered.store,
+                                                 wanted->cache_bytes);
         if (!replies_ && !wanted->reply.topic.empty()) replies_ = topic_.replies();
         answers_ = std::make_unique<ResultReplay>(*wanted, context_, *results_, replies_.get());
     }

@@ -69,6 +69,16 @@ void FailureResponse::refused(WriterTopic& topic, const std::string& why) {
     log_info("topic.target_changed", {{"topic", topic.options.name}, {"error", why}});
 }
 
+// Nothing of the batch has landed. It is read again from the fence, once the topic is set up with
+// the store that the ledger has now; `store: table` is refused then, with what to write.
+void FailureResponse::store_changed(WriterTopic& topic, const StoreChanged& changed) {
+    topic.processor->abandon();
+    topic.ready = false;
+    let_wait(topic, Clock::now());
+    log_info("topic.store_changed",
+             {{"topic", topic.options.name}, {"reason", std::string(changed.what())}});
+}
+
 bool FailureResponse::target_changed(WriterTopic& topic) {
     try {
         return topic.sink.target_state(session_.connection()) != topic.target;

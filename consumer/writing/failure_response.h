@@ -7,6 +7,7 @@
 #include <string>
 
 #include "consumer/writing/writer_session.h"
+#include "dedup/claims/claim_store.h"
 
 namespace onceward {
 
@@ -44,6 +45,8 @@ class FailureResponse : private WriterStep {
     void message_waits(WriterTopic& topic, const MessageWaits& waits);
     // The topic's sink or claims cannot continue, and no retry repairs it for now.
     void refused(WriterTopic& topic, const std::string& why);
+    // The topic's ledger was converted: it continues with the store that the ledger has now.
+    void store_changed(WriterTopic& topic, const StoreChanged& changed);
     // The topic's batches land: failures are counted from the beginning again.
     void landed(WriterTopic& topic);
     // What failed outside a batch: a take-over, a check of the ledger, a sink's preparation.

@@ -90,6 +90,7 @@ void TopicSetup::prepare(WriterTopic& topic) {
         register_ledger(connection, topic.options.ledger, options_.kafka.group, topic.options.name);
     if (registered != topic.registered) {
         // A fail-over may have lost the registration; under another number it is another ledger.
+        // Or the ledger was converted: with another store it is claimed in another way.
         topic.processor.reset();
         topic.answers.reset();
         topic.claims.reset();
@@ -117,7 +118,7 @@ void TopicSetup::prepare(WriterTopic& topic) {
 
 void TopicSetup::make_answers(WriterTopic& topic) const {
     const std::optional<ResultReplayOptions>& wanted = topic.options.answers;
-    const StoreKind store = topic.options.ledger.store;
+    const StoreKind store = topic.registered.store;
     if (!wanted || (!topic.claims && store != StoreKind::lease)) return;
     topic.results =
         std::make_unique<ResultStore>(topic.registered.ledger, store, wanted->cache_bytes);

@@ -84,6 +84,13 @@ inline std::vector<bool> known_of(std::span<const ClaimAnswer> answers) {
 // `again`: a key that was presumed fresh was not. Roll back, and process the batch again.
 enum class Settlement : std::uint8_t { settled, again };
 
+// The ledger has another store by now: `onceward ledger convert` has changed it. The transaction has
+// to be rolled back. Register the ledger again, and claim with the store that it has.
+class StoreChanged : public std::runtime_error {
+  public:
+    StoreChanged() : std::runtime_error("the ledger was converted: it has another store by now") {}
+};
+
 class ClaimStore {
   public:
     virtual ~ClaimStore() = default;
@@ -97,7 +104,7 @@ class ClaimStore {
     // Claims each key, before the sink writes. REQUIRES: sorted by digest, no digest twice (two
     // workers that claimed in different orders would deadlock). Answers in the same order. Returns
     // nullopt if a key that was presumed new was there already: the transaction has failed, so roll
-    // back, and process the batch again.
+    // back, and process the batch again. Throws StoreChanged.
     virtual std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                           const std::string& topic,
                                                           std::span<const Claim> claims) = 0;

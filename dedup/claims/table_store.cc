@@ -83,6 +83,11 @@ TableStore::Generations TableStore::read_generations(Transaction& transaction) {
         }
     }
     if (generations != known_) {
+        // DANGER: with the lock held, and whenever the generations are others: a conversion gives
+        // the ledger a new one. Its tables are those of a log then.
+        if (transaction.query(sql::claims_store, {ledger_}).text(0, 0) != "table") {
+            throw StoreChanged();
+        }
         if (known_ != Generations{}) transaction.connection().forget_prepared();
         known_ = generations;
         none_known_ =

@@ -14,6 +14,20 @@ namespace {
 
 std::string to_text(Reach reach) { return reach == Reach::global ? "global" : "partition"; }
 
+// What to do about a ledger that is there with another store or reach.
+std::string way_out(const LedgerOptions& options, std::string_view store) {
+    if (options.any_store) return "`store: auto` is for a table or a log: name another ledger";
+    if (options.store == StoreKind::table && store == "log") {
+        return "it was converted, or made as a log: write `store: auto` or `store: log`, or name "
+               "another ledger";
+    }
+    if (options.store == StoreKind::log && store == "table") {
+        return "`onceward ledger convert` makes it a log, with `store: auto` while workers run; or "
+               "name another ledger";
+    }
+    return "a table can become a log, and a reach global, and nothing else: name another ledger";
+}
+
 // `feed` writes the row of what feeds it, and answers with that.
 RegisteredLedger register_with(Connection& connection, const LedgerOptions& options,
                                const std::function<QueryResult(Transaction&, int ledger)>& feed) {
@@ -24,22 +38,23 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
     const QueryResult ledger = transaction.query(
         sql::ledger_register,
         {options.name, std::string(to_text(options.store)), to_text(options.reach),
-         std::to_string(options.retention.count()) + " seconds"});
+         std::to_string(options.retention.count()) + " seconds", options.any_store});
+    const std::string store(ledger.text(0, 1));
     RegisteredLedger registered;
     registered.ledger = static_cast<int>(ledger.integer(0, 0));
+    registered.store =
+        options.any_store && store == to_text(StoreKind::log) ? StoreKind::log : options.store;
     std::string reach(ledger.text(0, 2));
-    if (options.store == StoreKind::log && options.reach == Reach::global &&
-        ledger.text(0, 1) == to_text(StoreKind::log) && reach == to_text(Reach::partition)) {
+    if (registered.store == StoreKind::log && options.reach == Reach::global &&
+        store == to_text(StoreKind::log) && reach == to_text(Reach::partition)) {
         // DANGER: the lock first. Appends of the narrower reach hold it shared, and may become
         // visible in another order than that of their numbers; later ones see what it is now.
         transaction.query(sql::log_lock, {registered.ledger});
         reach = transaction.query(sql::ledger_reach_global, {registered.ledger}).text(0, 0);
     }
-    if (ledger.text(0, 1) != to_text(options.store) || reach != to_text(options.reach)) {
-        throw std::runtime_error("ledger " + options.name + " is there with store " +
-                                 std::string(ledger.text(0, 1)) + " and reach " + reach +
-                                 "; a ledger's store cannot be changed, and its reach only to "
-                                 "global: name another ledger");
+    if (store != to_text(registered.store) || reach != to_text(options.reach)) {
+        throw std::runtime_error("ledger " + options.name + " is there with store " + store +
+                                 " and reach " + reach + ": " + way_out(options, store));
     }
     registered.source = static_cast<int>(feed(transaction, registered.ledger).integer(0, 0));
     transaction.query(sql::ledger_begin, {registered.ledger});
@@ -80,8 +95,8 @@ int fixed_partitions(Connection& connection, int source, int partitions) {
 std::unique_ptr<ClaimStore> make_claim_store(const LedgerOptions& options,
                                              const RegisteredLedger& registered,
                                              std::shared_ptr<LogWindows> windows) {
-    const auto [ledger, source] = registered;
-    switch (options.store) {
+    const auto [ledger, source, store] = registered;
+    switch (store) {
         case StoreKind::table: return std::make_unique<TableStore>(ledger, source);
         case StoreKind::log:
             if (options.reach == Reach::global) {

@@ -32,6 +32,9 @@ struct DailyHours {
 struct LedgerOptions {
     std::string name;  // default: `<group>/<topic>`
     StoreKind store = StoreKind::table;
+    // `store: auto`: a ledger that is there keeps its store, table or log, also if that changes
+    // while the process runs; `store` is that of a new one.
+    bool any_store = false;
     Reach reach = Reach::global;
     // How long, in the log's time, a claim is kept at least. Longer finds later duplicates and
     // takes more disk.

@@ -220,7 +220,8 @@ MergeRule RetentionJob::rule_of(const LedgerOptions& ledger) const {
     return rule;
 }
 
-RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& ledger) {
+RetentionReport RetentionJob::look(Connection& connection, const LedgerOptions& options) {
+    LedgerOptions ledger = options;
     RetentionReport report = pass(connection, ledger);
     if (!report.looked || !merges(ledger)) return report;
     Merger merger(connection, report.ledger, options_.sealing);
@@ -245,12 +246,17 @@ void RetentionJob::merge(Merger& merger, const LedgerOptions& ledger,
     }
 }
 
-RetentionReport RetentionJob::pass(Connection& connection, const LedgerOptions& options) {
+// DANGER: the store of the ledger's row, whatever the configuration says of it. A table that was
+// taken for a log's would be dropped once its segment is there; see dedup/retention/conversion.h.
+RetentionReport RetentionJob::pass(Connection& connection, LedgerOptions& options) {
     // Each generation has statements of its own, and those of dropped ones would stay.
     if (connection.prepared_statements() > most_statements) connection.forget_prepared();
     const QueryResult known = connection.query(sql::retention_ledger, {options.name});
     if (known.rows() == 0) return {};
     const int ledger = static_cast<int>(known.integer(0, 0));
+    for (const StoreKind store : {StoreKind::table, StoreKind::log}) {
+        if (known.text(0, 1) == to_text(store)) options.store = store;
+    }
     // Given back after each pass, so that no process can be the leader and frozen for long.
     const Leadership leadership(connection, std::to_string(ledger));
     if (!leadership.held()) return {};
@@ -289,7 +295,8 @@ bool RetentionJob::connect(ServerSession& session) {
     return false;
 }
 
-bool RetentionJob::look_or_warn(Session& session, const LedgerOptions& ledger) {
+bool RetentionJob::look_or_warn(Session& session, const LedgerOptions& options) {
+    LedgerOptions ledger = options;
     try {
         RetentionReport report = pass(*session.server, ledger);
         if (report.looked && merges(ledger)) {

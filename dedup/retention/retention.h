@@ -80,7 +80,7 @@ class RetentionJob {
     void use(std::vector<LedgerOptions> ledgers);
     // One pass over a ledger, in several short transactions, and what is due to be merged to its
     // end. Throws PostgresError, but never for a lock.
-    RetentionReport look(Connection& connection, const LedgerOptions& ledger);
+    RetentionReport look(Connection& connection, const LedgerOptions& options);
     // Thread-safe.
     RetentionCounts counts() const;
 
@@ -94,12 +94,13 @@ class RetentionJob {
         std::chrono::milliseconds pause{};  // before the next pass
     };
     MergeRule rule_of(const LedgerOptions& ledger) const;
-    RetentionReport pass(Connection& connection, const LedgerOptions& ledger);
+    // Sets the store to that of the ledger.
+    RetentionReport pass(Connection& connection, LedgerOptions& options);
     void merge(Merger& merger, const LedgerOptions& ledger, std::chrono::milliseconds time,
                RetentionReport& report);
     bool connect(ServerSession& session);
     // False where it failed: that is logged and counted, and the session is given up.
-    bool look_or_warn(Session& session, const LedgerOptions& ledger);
+    bool look_or_warn(Session& session, const LedgerOptions& options);
     void look_at_all(Session& session);
     void count(const RetentionReport& report);
     RetentionOptions options_;  // without the ledgers

@@ -196,10 +196,10 @@ void SinkSession::set_up(Connection& connection) {
         transaction_.reset();  // It borrows the stores.
         registered_ = registered;
         claims_ = make_claim_store(options_.ledger, registered, options_.log_windows);
-        results_ = std::make_unique<ResultStore>(registered.ledger, options_.ledger.store,
+        results_ = std::make_unique<ResultStore>(registered.ledger, registered.store,
                                                  options_.cache_bytes);
         std::optional<int> table;
-        if (options_.ledger.store == StoreKind::table) table = registered.ledger;
+        if (registered.store == StoreKind::table) table = registered.ledger;
         transaction_ = std::make_unique<SinkTransaction>(
             SinkTransaction::Parts{.claims = *claims_,
                                    .results = *results_,

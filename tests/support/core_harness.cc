@@ -78,6 +78,7 @@ void CoreWorker::register_ledger_once() {
     ledger.name = options_.ledger;
     ledger.retention = options_.retention;
     ledger.store = options_.store;
+    ledger.any_store = options_.any_store;
     ledger.reach = options_.reach;
     ledger.stores_results = options_.answers.has_value();
     const RegisteredLedger registered =
@@ -87,7 +88,7 @@ void CoreWorker::register_ledger_once() {
     const BatchContext context{options_.group, options_.topic};
     if (options_.answers) {
         results_ =
-            std::make_unique<ResultStore>(ledger_, options_.store, options_.answers->cache_bytes);
+            std::make_unique<ResultStore>(ledger_, registered.store, options_.answers->cache_bytes);
         answers_ =
             std::make_unique<ResultReplay>(*options_.answers, context, *results_, options_.replies);
     }
@@ -200,6 +201,16 @@ bool CoreWorker::step() {
         take_fences();
         if (!fill()) return false;
         process();
+    } catch (const StoreChanged&) {
+        // As the product's worker does: the batch is read again from the fence, with a processor
+        // for the store that the ledger has now.
+        ++store_changes;
+        processor_.reset();
+        answers_.reset();
+        claims_.reset();
+        for (const auto& [partition, position] : std::exchange(positions_, {})) {
+            fences_.drop(options_.topic, partition);
+        }
     } catch (const ProcessingError& error) {
         handle(error, error.action);
     } catch (const PostgresError& error) {

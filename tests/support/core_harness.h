@@ -54,6 +54,7 @@ struct CoreWorkerOptions {
     std::string name = "worker";
     std::string ledger = "ledger";
     StoreKind store = StoreKind::table;
+    bool any_store = false;  // `store: auto`
     Reach reach = Reach::global;
     // The windows of the worker's process; default: a process of its own.
     std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
@@ -115,6 +116,7 @@ class CoreWorker {
     int in_doubt = 0;
     int missed = 0;
     int waited = 0;  // for a message to be tried again
+    int store_changes = 0;
     std::vector<std::chrono::milliseconds> pauses;
     Totals totals;  // of what was committed with an answer
 

@@ -1,1 +1,1 @@
-SELECT ledger FROM {schema}.ledgers WHERE name = $1
+SELECT ledger, store FROM {schema}.ledgers WHERE name = $1

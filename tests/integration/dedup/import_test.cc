@@ -51,7 +51,7 @@ class ImportTest : public LedgerTest {
     }
     ImportReport run(KeyList& list) {
         const auto claims =
-            make_claim_store(ledger_, {registered_.ledger, 0}, std::make_shared<LogWindows>());
+            make_claim_store(ledger_, {registered_.ledger, 0, registered_.store}, std::make_shared<LogWindows>());
         return import_keys(connection_, *claims, list, import_);
     }
 

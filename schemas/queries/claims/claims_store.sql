@@ -1,0 +1,2 @@
+-- Read it with the ledger's lock held: `onceward ledger convert` changes it under the exclusive one.
+SELECT store FROM {schema}.ledgers WHERE ledger = $1::integer
