@@ -17,7 +17,7 @@ namespace onceward {
 // The values of ONCEWARD_MUTANT. The first so many are for the campaign's core tier; tests notice
 // the others, see scripts/campaign-mutants.
 inline constexpr std::size_t core_mutants = 14;
-inline constexpr std::array<std::string_view, 27> mutant_names{
+inline constexpr std::array<std::string_view, 28> mutant_names{
     "no_fence_check",
     "owner_checked_but_not_the_offset",
     "start_from_memory",
@@ -45,6 +45,7 @@ inline constexpr std::array<std::string_view, 27> mutant_names{
     "answers_by_the_order_of_rows",
     "replay_without_its_claims",
     "late_key_is_claimed",
+    "switched_without_the_lock",
 };
 
 // One of them, checked when it is compiled.

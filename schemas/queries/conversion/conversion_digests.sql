@@ -1,0 +1,2 @@
+-- All digests of a segment.
+SELECT coalesce(string_agg(digests, ''), '') FROM {schema}.sealed_{ledger}_{generation}
