@@ -24,7 +24,7 @@ void add_all_commands(CLI::App& program, Commands& commands) {
     add_group("Start", program, commands,
               {add_init, add_check, add_plan, add_test, add_size, add_config, add_describe,
                add_migrate, add_import, add_produce, add_manual});
-    add_group("Run", program, commands, {add_run, add_serve, add_health, add_pause});
+    add_group("Run", program, commands, {add_run, add_serve, add_health, add_pause, add_ledger});
     add_group("Look", program, commands,
               {add_doctor, add_explain, add_offsets, add_groups, add_outbox, add_retention,
                add_audit});

@@ -35,6 +35,7 @@ void add_audit(CLI::App& program, Commands& commands);
 void add_import(CLI::App& program, Commands& commands);
 void add_replay(CLI::App& program, Commands& commands);
 void add_outbox(CLI::App& program, Commands& commands);
+void add_ledger(CLI::App& program, Commands& commands);
 void add_retention(CLI::App& program, Commands& commands);
 void add_health(CLI::App& program, Commands& commands);
 void add_manual(CLI::App& program, Commands& commands);

@@ -89,15 +89,31 @@ void judge_ledger(const KeyChange& change, std::vector<Consequence>& found) {
     }
     const auto known = known_ledger(change, next.name);
     if (!known) return;
-    const auto refused = [&](const char* option, const std::string& has) {
+    const auto refused = [&](const char* option, const std::string& has,
+                             const std::string& instead =
+                                 "keep it; or name another ledger, which begins empty") {
         found.push_back({.level = Level::danger,
                          .topic = change.next.name,
                          .option = option,
                          .text = "the topic would halt: the ledger `" + next.name + "` has `" +
-                                 has + "`, which cannot be changed",
-                         .instead = "keep it; or name another ledger, which begins empty"});
+                                 has + "`, which cannot be changed by this",
+                         .instead = instead});
     };
-    if (known->store != to_text(next.store)) refused("ledger.store", known->store);
+    const bool to_log = known->store == "table" && next.store == StoreKind::log;
+    const bool keeps_it =
+        next.any_store ? known->store != "lease" : known->store == to_text(next.store);
+    if (to_log) {
+        refused("ledger.store", known->store,
+                "write `auto`, restart the workers, and then run `onceward ledger convert`");
+    } else if (!keeps_it) {
+        refused("ledger.store", known->store);
+    } else if (std::ranges::find(change.options, "ledger.store") != change.options.end()) {
+        found.push_back({.level = Level::restart,
+                         .topic = change.next.name,
+                         .option = "ledger.store",
+                         .text = "claims are kept as before, in the `" + known->store +
+                                 "` that the ledger is"});
+    }
     const bool global = next.reach == Reach::global;
     if (known->reach != (global ? "global" : "partition")) {
         if (!global) {

@@ -107,6 +107,7 @@ constexpr OneChange changes[] = {
     {"retention: 48h", "retention: 96h", "restart orders:ledger.retention"},
     {"retention: 48h", "retention: 48h, name: all", "danger orders:ledger.name"},
     {"retention: 48h", "retention: 48h, store: log", "danger orders:ledger.store"},
+    {"retention: 48h", "retention: 48h, store: auto", "restart orders:ledger.store"},
     {"retention: 48h", "retention: 48h, rotate_after: 2h", "restart orders:ledger.rotate_after"},
     {"table: orders", "table: other", "danger orders:sink.table"},
     {"columns: {id: /id}}\n  - name", "columns: {id: /id, at: /at}}\n  - name",
@@ -261,6 +262,13 @@ TEST(Judgement, WithoutAFileComparesWhatPostgresqlKnows) {
                 HasSubstr("ledger.name: every key becomes new: about 1.23 million claims"));
     EXPECT_THAT(judged_by_facts(replaced("48h", "48h, store: log"), facts),
                 HasSubstr("the ledger `shop/orders` has `table`, which cannot be changed"));
+    EXPECT_THAT(judged_by_facts(replaced("48h", "48h, store: log"), facts),
+                HasSubstr("write `auto`, restart the workers, and then run `onceward ledger"));
+    EXPECT_EQ(judged_by_facts(replaced("48h", "48h, store: auto"), facts), "");
+    facts.ledgers["shop/orders"].store = "log";
+    EXPECT_EQ(judged_by_facts(replaced("48h", "48h, store: auto"), facts), "");
+    EXPECT_THAT(judged_by_facts(base, facts), HasSubstr("`shop/orders` has `log`, which cannot"));
+    facts.ledgers["shop/orders"].store = "table";
     facts.topics["gifts"].fences = 2;
     EXPECT_THAT(judged_by_facts(base, facts), HasSubstr("danger: topic gifts: nobody reads it"));
     facts.topics.erase("gifts");
