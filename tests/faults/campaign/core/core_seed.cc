@@ -6,6 +6,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "dedup/retention/conversion.h"
 #include "dedup/retention/retention.h"
 #include "tests/faults/campaign/core/member.h"
 #include "tests/faults/campaign/core/verdict.h"
@@ -21,6 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto control_every = 4ms;
 constexpr auto retention_every = 12ms;
+constexpr auto conversion_every = 50ms;
 
 bool freezes(const Plan& plan) {
     return std::ranges::any_of(plan.faults, [](const PlannedFault& fault) {
@@ -117,7 +119,7 @@ class Run {
         for (const auto& [kind, times] : scene_->faults()) {
             const bool event = kind == "woken_when_overtaken" || kind == "generations_rotated" ||
                                kind == "generations_sealed" || kind == "segments_merged" ||
-                               kind == "generations_dropped";
+                               kind == "generations_dropped" || kind == "ledgers_converted";
             (event ? result.events : result.faults)[kind] = times;
         }
         result.kills = result.faults["killed"] + result.faults["killed_left_open"];
@@ -179,6 +181,7 @@ class Run {
         } else if (!sink_locked_since_ && scene_->faults().contains("lock_time_out")) {
             sink_locked_since_ = Clock::now();
         }
+        convert_ledger();
         look_at_ledger();
     }
     std::chrono::milliseconds lock_timeout() const { return scene_->lock_timeout(); }
@@ -234,6 +237,38 @@ class Run {
         }
     }
 
+    // Sealed generations and the open one, of few claims each, so that there is something of both.
+    void convert_ledger() {
+        if (plan_.converts_at == 0 || converted_ || Clock::now() < next_conversion_ ||
+            scene_->attempts() < plan_.converts_at) {
+            return;
+        }
+        next_conversion_ = Clock::now() + conversion_every;
+        struct CutShort {};
+        int steps = std::exchange(cut_short_, true) ? -1 : plan_.converts_at % 5;
+        try {
+            ConnectionOptions owner = scene_->worker_options(0);
+            owner.dsn = Secret(address().dsn);
+            Connection connection(owner);
+            ConversionOptions options;
+            options.most_open_claims = 300;
+            options.sealing = {.shard_claims = 200, .lock_timeout = 100ms, .publish_tries = 5};
+            options.reached = [&](ConversionStep, std::int64_t, std::int64_t) {
+                if (steps-- == 0) throw CutShort();
+            };
+            convert_to_log(connection, ledger_name, options);
+            converted_ = true;
+            scene_->count("ledgers_converted");
+            scene_->log("the ledger is a log");
+        } catch (const CutShort&) {
+            scene_->log("the conversion was cut short");
+        } catch (const ConversionRefused& refused) {
+            scene_->log(std::string("not converted: ") + refused.what());
+        } catch (const PostgresError& error) {
+            scene_->log("not converted: " + error.summary());
+        }
+    }
+
     // I12: no faults any more; all that is left is read within the limit.
     void quiet() {
         scene_->unlock_sink();
@@ -267,6 +302,9 @@ class Run {
     Clock::time_point phase_begin_ = Clock::now();
     std::string log_;
     std::string trace_;
+    Clock::time_point next_conversion_{};
+    bool cut_short_ = false;  // a conversion was, or ended
+    bool converted_ = false;
     bool broken_ = false;
     bool failed_over_ = false;
 };

@@ -91,6 +91,7 @@ void Member::make_worker() {
     options.ledger = ledger_name;
     options.name = name_;
     if (scene_.plan.ledger != LedgerKind::table) options.store = StoreKind::log;
+    options.any_store = scene_.plan.converts_at > 0;
     if (scene_.plan.ledger == LedgerKind::log_of_partitions) options.reach = Reach::partition;
     options.log_windows = scene_.plan.ledger == LedgerKind::log_in_one_process
                               ? scene_.log_windows

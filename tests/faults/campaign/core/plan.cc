@@ -23,6 +23,7 @@ Step one_of(Draws& draws, const Step (&steps)[size]) {
 // The ledger's draw is not the plan's own: with another one the same seed does all the rest as
 // before.
 constexpr std::uint64_t ledger_salt = 0xD1B5'4A32'D192'ED03U;
+constexpr std::uint64_t conversion_salt = 0xBF58'476D'1CE4'E5B9U;
 constexpr std::uint64_t server_salt = 0x94D0'49BB'1331'11EBU;
 
 void draw_ledger(Plan& plan) {
@@ -37,6 +38,13 @@ void draw_ledger(Plan& plan) {
         plan.ledger = LedgerKind::log_of_partitions;
         plan.mirrored_percent = 0;
     }
+}
+
+// In half of the seeds with a table. A server that fails over would take the time of both.
+void draw_conversion(Plan& plan) {
+    Draws draws(plan.seed ^ conversion_salt);
+    if (plan.ledger != LedgerKind::table || plan.server == ServerKind::replicated) return;
+    if (draws.percent(50)) plan.converts_at = draws.between(2, 20);
 }
 
 Step step_of(FaultKind kind, Draws& draws) {
@@ -145,6 +153,7 @@ Plan draw_plan(std::uint64_t seed) {
         whole.kind = FaultKind::failed_over;
         plan.faults.push_back(whole);
     }
+    draw_conversion(plan);
     return plan;
 }
 

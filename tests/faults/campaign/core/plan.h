@@ -85,6 +85,9 @@ struct Plan {
     // 0: one generation for all. Else generations rotate at about this size and are purged as soon
     // as everything that the log held is passed: a retention of nothing.
     int rotate_claims = 0;
+    // The workers' table becomes a log, for which they have `store: auto`, when all of them have
+    // tried so many transactions; 0: never. The first try is cut short at one of its steps.
+    int converts_at = 0;
     // A partition that nobody owns until the others are read; -1: none.
     int unowned_partition = -1;
     std::vector<PlannedFault> faults;

@@ -88,6 +88,7 @@ std::string to_text(const Plan& plan) {
     line("fingerprints", plan.fingerprints ? 1 : 0);
     line("batch_messages", plan.batch_messages);
     line("rotate_claims", plan.rotate_claims);
+    line("converts_at", plan.converts_at);
     line("unowned_partition", plan.unowned_partition);
     for (const PlannedFault& fault : plan.faults) {
         text += "fault " + std::string(to_text(fault.kind)) + " worker " +
