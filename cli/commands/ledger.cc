@@ -21,7 +21,7 @@ struct LedgerArguments : OperatorOptions {
 // The workers of this configuration must take the store that the ledger has then.
 void require_automatic(const OperatorSetup& setup, const std::string& name) {
     const Configuration& configuration =
-        configuration_of(setup, "it says whether its workers may go on with a log");
+        configuration_of(setup, "it says whether its workers take a log");
     const auto ledger = configuration.ledgers.find(name);
     usage_error_if(ledger == configuration.ledgers.end(),
                    "no topic of the configuration has a ledger " + name);
@@ -79,7 +79,7 @@ void note_step(std::ostream& out, ConversionStep step, std::int64_t generation,
         case ConversionStep::part_written: out << of << many << " written"; break;
         case ConversionStep::segment_ready: out << of << "ready, with " << many; break;
         case ConversionStep::rotated: out << of << "sealed, with " << many; break;
-        case ConversionStep::switching: out << "switching, with " << many << " to append"; break;
+        case ConversionStep::switching: out << "switching, with " << many << " to convert"; break;
         case ConversionStep::switched: out << "switched"; break;
     }
     out << std::endl;

@@ -75,6 +75,9 @@ void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger, c
 // What a topic has in common with a route to a sink: format, ledger, sink.
 void check_message(const TopicConfiguration& message, const LedgerOptions& ledger,
                    const Section& at);
+// The same for a request's.
+void check_message_of_route(const TopicConfiguration& message, const LedgerOptions& ledger,
+                            const Section& at);
 void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& ledger,
                           const ResultLimits& limits, const Section& at);
 void check_ledger(const LedgerOptions& ledger, const Section& at);

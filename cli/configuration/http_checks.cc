@@ -303,15 +303,12 @@ void check_sink_route(const RouteConfiguration& route, const TopicConfiguration&
          "A sink's columns name the headers that they use. Remove it."},
         {ledger.reach == Reach::partition, "ledger.reach",
          "Requests come in no partitions. Write `reach: global`."},
-        {ledger.any_store, "ledger.store",
-         "A ledger in which requests claim is not converted. Write the store that it has: `table`, "
-         "or `log`."},
         {route.bulk && !route.options.key_field.empty(), "key.field",
          "In bulk each item has its `key`. Remove it, or write `body: item`."},
     });
     check_kept_headers(message.answers.limits, at);
     check_parts_of_path(route, message, at);
-    check_message(message, ledger, at);
+    check_message_of_route(message, ledger, at);
 }
 
 // Checks the routes and the paths where a key's status is queried.

@@ -203,8 +203,8 @@ void check_minted(const TopicConfiguration& topic, const LedgerOptions& ledger, 
         {ledger.store == StoreKind::log, "key.minted_at",
          "A `log` does not know since when it remembers keys. Write `store: table`."},
         {ledger.any_store, "key.minted_at",
-         "With `store: auto` the ledger may be a `log`, which does not know since when it remembers "
-         "keys. Write `store: table`."},
+         "With `store: auto` the ledger may be a `log`, which does not know since when it "
+         "remembers keys. Write `store: table`."},
         {derives, "key.minted_at",
          "A derived key has no time, so it would be applied again after the retention. Write "
          "`reject` or `skip` for `on_missing` and `on_invalid`."},
@@ -295,6 +295,14 @@ void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger, c
         check_webhook(topic, *webhook, ledger, at);
     }
     check_message(topic, ledger, at);
+}
+
+void check_message_of_route(const TopicConfiguration& message, const LedgerOptions& ledger,
+                            const Section& at) {
+    at.check({{ledger.any_store, "ledger.store",
+               "A ledger in which requests claim is not converted. Write the store that it has: "
+               "`table`, or `log`."}});
+    check_message(message, ledger, at);
 }
 
 void check_message(const TopicConfiguration& message, const LedgerOptions& ledger,

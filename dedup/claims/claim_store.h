@@ -84,7 +84,7 @@ inline std::vector<bool> known_of(std::span<const ClaimAnswer> answers) {
 // `again`: a key that was presumed fresh was not. Roll back, and process the batch again.
 enum class Settlement : std::uint8_t { settled, again };
 
-// The ledger has another store by now: `onceward ledger convert` has changed it. The transaction has
+// The ledger has another store by now: `onceward ledger convert` changed it. The transaction has
 // to be rolled back. Register the ledger again, and claim with the store that it has.
 class StoreChanged : public std::runtime_error {
   public:

@@ -15,7 +15,7 @@ namespace onceward {
 struct RegisteredLedger {
     // its number; the second key of its advisory lock and part of its tables' names
     int ledger = 0;
-    int source = 0;  // short name of (group, topic) in the claims' rows
+    int source = 0;                      // short name of (group, topic) in the claims' rows
     StoreKind store = StoreKind::table;  // with `store: auto` the one that the ledger has
     friend bool operator==(const RegisteredLedger&, const RegisteredLedger&) = default;
 };
@@ -37,8 +37,9 @@ RegisteredLedger register_requests(Connection& connection, const LedgerOptions& 
 // that it is asked with first.
 int fixed_partitions(Connection& connection, int source, int partitions);
 
-// Which class implements the ledger's store, as it was registered, and `reach`. Pure; std::invalid_argument for `lease`,
-// which dedup/leases/leases.h implements. `windows`: the process's, shared by all of its workers.
+// Which class implements the ledger's store, as it was registered, and `reach`. Pure;
+// std::invalid_argument for `lease`, which dedup/leases/leases.h implements. `windows`: the
+// process's, shared by all of its workers.
 std::unique_ptr<ClaimStore> make_claim_store(const LedgerOptions& options,
                                              const RegisteredLedger& registered,
                                              std::shared_ptr<LogWindows> windows);

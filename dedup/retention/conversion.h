@@ -58,7 +58,7 @@ enum class ConversionStep : std::uint8_t {
 
 struct ConversionOptions {
     // The switch makes a segment of what the open generation holds: more is sealed first, and made
-    // one of while claims go on. So many take about half a second, in which claims wait.
+    // one of while claims continue. So many take about half a second, in which claims wait.
     std::int64_t most_open_claims = 100'000;
     SealingOptions sealing{.lock_timeout = std::chrono::milliseconds(1500)};
     // Told of each step, with the generation and the claims that it is about. What it throws ends

@@ -1,2 +1,2 @@
--- Read it with the ledger's lock held: `onceward ledger convert` changes it under the exclusive one.
+-- Read it with the ledger's lock held: a conversion changes it under the exclusive one.
 SELECT store FROM {schema}.ledgers WHERE ledger = $1::integer

@@ -1,4 +1,4 @@
--- Segments with one filter, and the bytes of its table: none where the conversion that published the
+-- Segments with one filter, and the bytes of its table: 0 if the conversion that published the
 -- segment ended before it had written the filter.
 SELECT s.generation, s.claims, coalesce(pg_relation_size(to_regclass(
     format('{schema}.filters_%s_%s', s.ledger, s.generation))), 1)

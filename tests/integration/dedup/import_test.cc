@@ -50,8 +50,8 @@ class ImportTest : public LedgerTest {
         import_.key = [](const std::string& key) { return ImportedKey{scripted_digest(key), ""}; };
     }
     ImportReport run(KeyList& list) {
-        const auto claims =
-            make_claim_store(ledger_, {registered_.ledger, 0, registered_.store}, std::make_shared<LogWindows>());
+        const auto claims = make_claim_store(ledger_, {registered_.ledger, 0, registered_.store},
+                                             std::make_shared<LogWindows>());
         return import_keys(connection_, *claims, list, import_);
     }
 
