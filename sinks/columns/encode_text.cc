@@ -56,7 +56,9 @@ bool is_plain(std::string_view text) {
         odd |= eight | (eight - ones);
         text.remove_prefix(sizeof eight);
     }
-    for (const char c : text) odd |= static_cast<unsigned char>(c - 1) | static_cast<unsigned char>(c);
+    for (const char c : text) {
+        odd |= static_cast<unsigned char>(c - 1) | static_cast<unsigned char>(c);
+    }
     return (odd & highs) == 0;
 }
 

@@ -246,11 +246,11 @@ TEST(ConnectMessage, ASchemaThatIsComparedAndNotReadChangesNoVerdict) {
           head + R"(,"payload":{"v":1,"schema":{}}})", head + R"(,"payload":{"v":"\u0041"}})",
           head + "}" + R"(,"payload":{"v":1}})"}) {
         Decoding fresh = connect_decoding({"/v"});
-        const Decoded first = fresh.decode(document);
+        const Decoded& first = fresh.decode(document);
         Decoding second = connect_decoding({"/v"});
         second.decode(good);
         ASSERT_EQ(second.reason(), "");
-        const Decoded again = second.decode(document);
+        const Decoded& again = second.decode(document);
         EXPECT_EQ(again.rejection.has_value(), first.rejection.has_value()) << document;
         EXPECT_EQ(again.tombstone, first.tombstone) << document;
         EXPECT_EQ(second.reason(), fresh.reason()) << document;
