@@ -14,14 +14,22 @@ using bench::fixed;
 const std::string begins = "<!-- scale: begins -->\n";
 const std::string ends = "<!-- scale: ends -->\n";
 
+std::string error_of(double predicted, double measured) {
+    // Zero and not minus zero.
+    return fixed(std::round((predicted / measured - 1) * 100) + 0.0, 0) + " %";
+}
+
 std::string row_of(const Point& point, const Cost& cost, double cores) {
-    const double predicted = predicted_rate(cores, cost.of(point));
-    return "| " + std::to_string(point.servers) + " | " + std::to_string(point.processes) + " | " +
-           fixed(point.rate, 0) + " | " + fixed(predicted, 0) + " | " +
-           // Zero and not minus zero.
-           fixed(std::round((predicted / point.rate - 1) * 100) + 0.0, 0) + " % | " +
-           fixed(point.cpu.worker, 2) + " | " + fixed(point.cpu.postgres, 2) + " | " +
-           fixed(point.cpu.broker, 2) + " | " + fixed(cost.of(point), 2) + " | " +
+    const double seconds = cost.of(point);
+    const double predicted = predicted_rate(cores, seconds);
+    std::string text = "| " + std::to_string(point.servers) + " | " +
+                       std::to_string(point.processes) + " | " + fixed(point.rate, 0) + " | " +
+                       fixed(predicted, 0) + " | " + error_of(predicted, point.rate);
+    for (const double value :
+         {point.cpu.worker, point.cpu.postgres, point.cpu.broker, point.total(), seconds}) {
+        text += " | " + fixed(value, 2);
+    }
+    return text + " | " + error_of(seconds, point.total()) + " | " +
            fixed(point.rate * point.total() / 1e6, 2) + " | " + fixed(point.busy, 2) + " | " +
            fixed(point.batch, 0) + " |\n";
 }
@@ -39,9 +47,10 @@ std::string as_markdown(const Report& report) {
     std::string text =
         report.circumstances +
         "\n\n| servers | processes | messages/s | predicted | error | worker CPU s/M "
-        "| PostgreSQL | broker | sum by the model | cores by these | cores busy | messages a batch "
+        "| PostgreSQL | broker | sum | by the model | error | cores by these | cores busy | "
+        "messages a batch "
         "|\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (const Point& point : report.points) text += row_of(point, total, report.cores);
     text += "\nPredicted is " + fixed(report.cores, 0) +
             " cores divided by the model's CPU seconds a million messages, which are:\n\n"

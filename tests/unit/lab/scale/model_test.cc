@@ -65,6 +65,8 @@ TEST(ScaleReport, HasTheErrorOfEachPoint) {
     measured.back().rate /= 2;  // for another reason than processor time
     const std::string text = as_markdown({measured, 2, "a machine"});
     EXPECT_THAT(text, HasSubstr("| 1 | 1 | 500,000 | 500,000 | 0 % |"));
+    EXPECT_THAT(text,
+                HasSubstr("| 2.40 | 1.20 | 0.40 | 4.00 | 4.00 | 0 % | 2.00 | 2.00 | 5,000 |"));
     EXPECT_THAT(text, HasSubstr("| 2 | 8 | 188,679 | 377,358 | 100 % |"));
 }
 TEST(ScaleReport, ReplacesWhatIsBetweenItsMarkersAlone) {
