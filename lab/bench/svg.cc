@@ -1,5 +1,7 @@
 #include "lab/bench/svg.h"
 
+#include <cmath>
+
 #include "lab/bench/format.h"
 
 namespace onceward::bench {
@@ -29,13 +31,14 @@ std::string escaped(std::string_view text) {
     return safe;
 }
 
-// Some of them in a line.
+// To the pixel, and some of them in a line, so that a picture of many curves is no long file.
 std::string places(std::span<const Point> points) {
-    constexpr std::size_t in_a_line = 7;
+    constexpr std::size_t in_a_line = 10;
     std::string text;
     for (std::size_t i = 0; i < points.size(); ++i) {
         if (i > 0) text += i % in_a_line == 0 ? '\n' : ' ';
-        text += number(points[i].x) + "," + number(points[i].y);
+        text += std::to_string(std::lround(points[i].x)) + "," +
+                std::to_string(std::lround(points[i].y));
     }
     return text;
 }

@@ -15,7 +15,7 @@ constexpr double cell_width = 330;
 constexpr double cell_height = 150;
 constexpr double plot_width = 300;
 constexpr double plot_height = 90;
-constexpr std::size_t steps = 80;  // of a curve
+constexpr std::size_t steps = 32;  // of a curve
 
 struct Step {
     double minute = 0;
@@ -73,8 +73,7 @@ std::string as_svg(const Series& series, const std::vector<Finding>& findings) {
     std::string parts = bench::text_at(
         15, 20,
         bench::fixed(series.samples.back().seconds / 60, 0) +
-            " minutes from left to right, each curve from 0; grey: warm-up; light: from lowest to "
-            "highest; medians of the second and the last quarter");
+            " minutes; grey: warm-up; light: from lowest to highest; medians of two quarters");
     for (std::size_t i = 0; i < findings.size(); ++i) {
         parts += plot(series, i, findings[i], 15 + static_cast<double>(i % columns) * cell_width,
                       35 + static_cast<double>(i / columns) * cell_height);

@@ -10,7 +10,8 @@ namespace onceward::soak {
 
 // docs/soak.md.
 std::string as_markdown(const Series& series, const std::vector<Finding>& findings);
-// A small picture for each curve: the median of each minute or so, within what it moved between.
+// A small picture for each curve: the median of each thirty-second part of the time, within what it
+// moved between.
 std::string as_svg(const Series& series, const std::vector<Finding>& findings);
 
 }  // namespace onceward::soak
