@@ -18,7 +18,7 @@ class ConversionByHand : public Operator {
         Connection worker(schema_.worker());
         ledger_ = register_ledger(worker, {.name = "billing/orders"}, "billing", "orders").ledger;
         for (int i = 0; i < 3; ++i) {
-            claim(1, uuid_of("record_key", "k-" + std::to_string(i)), i);
+            claim(i < 2 ? 1 : 2, uuid_of("record_key", "k-" + std::to_string(i)), i);
             if (i == 1) rotate(1);
         }
     }
