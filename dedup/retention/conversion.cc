@@ -98,7 +98,6 @@ class Conversion {
             transaction.limit_lock_wait(options_.sealing.lock_timeout);
             transaction.query(sql::retention_rotate, {plan.ledger, open});
             transaction.commit();
-            return true;
         });
         waited_since(begun);
         reached(ConversionStep::rotated, open, plan.open_claims);
@@ -111,10 +110,7 @@ class Conversion {
         reached(ConversionStep::switching, open, plan.open_claims);
         const auto begun = Clock::now();
         try {
-            patiently([&] {
-                begin_and_commit(plan);
-                return true;
-            });
+            patiently([&] { begin_and_commit(plan); });
         } catch (const PostgresError& error) {
             if (error.sqlstate() != changed_meanwhile && error.sqlstate() != deadlock) throw;
             waited_since(begun);
@@ -167,9 +163,12 @@ class Conversion {
         }
     }
 
-    void patiently(const std::function<bool()>& work) {
+    void patiently(const std::function<void()>& work) {
         try {
-            try_publishing(options_.sealing, work);
+            try_publishing(options_.sealing, [&] {
+                work();
+                return true;
+            });
         } catch (const PostgresError& error) {
             if (error.sqlstate() != lock_not_available) throw;
             throw ConversionRefused(

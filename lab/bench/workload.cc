@@ -13,14 +13,6 @@ constexpr std::int64_t first_duplicate = 100;
 constexpr std::int64_t near = 50'000;
 constexpr std::size_t payload_bytes = 374;
 
-// Steele, Lea and Flood's SplitMix64: the same on every machine.
-std::uint64_t mix(std::uint64_t value) {
-    value += 0x9E3779B97F4A7C15;
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
-    return value ^ (value >> 31);
-}
-
 std::string account_of(std::int64_t number) {
     return "account-" + std::to_string(number % 10'000);
 }
@@ -35,13 +27,6 @@ std::string fields(const std::string& key, std::int64_t number,
     return R"({"event_id":")" + key + R"(","account":")" + account_of(number) +
            R"(","amount_minor":)" + std::to_string(amount_of(number)) +
            R"(,"currency":"EUR","created_at":")" + std::string(created_at) + '"';
-}
-
-std::string filled_up(std::string text) {
-    text += std::string(note_begins) + "a field that no column asks for";
-    const std::string end = R"("})";
-    text.append(payload_bytes - std::min(payload_bytes, text.size() + end.size()), '.');
-    return text + end;
 }
 
 constexpr std::int64_t created_at_micros = 1'767'225'600'123'456;  // the same time
@@ -64,6 +49,20 @@ bool is_duplicate(const Workload& workload, std::int64_t number) {
 }
 
 }  // namespace
+
+std::uint64_t mix(std::uint64_t value) {
+    value += 0x9E3779B97F4A7C15;
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
+    return value ^ (value >> 31);
+}
+
+std::string filled_up(std::string text) {
+    text += std::string(note_begins) + "a field that no column asks for";
+    const std::string end = R"("})";
+    text.append(payload_bytes - std::min(payload_bytes, text.size() + end.size()), '.');
+    return text + end;
+}
 
 std::int64_t original(const Workload& workload, std::int64_t number) {
     if (!is_duplicate(workload, number)) return number;

@@ -48,4 +48,9 @@ std::string avro_payload(const std::string& key, std::int64_t number);
 // What a registry answers about that schema.
 std::string avro_schema_answer();
 
+// Steele, Lea and Flood's SplitMix64: the same on every machine.
+std::uint64_t mix(std::uint64_t value);
+// A JSON object without its end, made up to 374 bytes by fields that no column asks for.
+std::string filled_up(std::string text);
+
 }  // namespace onceward::bench

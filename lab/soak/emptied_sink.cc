@@ -1,5 +1,8 @@
 #include "lab/soak/emptied_sink.h"
 
+#include <cstring>
+
+#include "dedup/base/network_order.h"
 #include "lab/queries.h"
 
 namespace onceward::soak {
@@ -8,11 +11,9 @@ namespace {
 constexpr std::size_t number_bytes = 8;
 
 std::int64_t number_at(const std::string& numbers, std::size_t at) {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < number_bytes; ++i) {
-        value = value << 8 | static_cast<unsigned char>(numbers[at + i]);
-    }
-    return static_cast<std::int64_t>(value);
+    std::uint64_t raw = 0;
+    std::memcpy(&raw, numbers.data() + at, number_bytes);
+    return static_cast<std::int64_t>(network_order(raw));
 }
 
 }  // namespace

@@ -1,27 +1,20 @@
 #include "lab/soak/messages.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dedup/base/iso_time.h"
 #include "dedup/message/digest.h"
+#include "lab/bench/workload.h"
 
 namespace onceward::soak {
 namespace {
 
 constexpr std::uint64_t every = 10;
 constexpr std::int64_t first_repeat = 100;
-constexpr std::size_t payload_bytes = 374;
-
-// Steele, Lea and Flood's SplitMix64: the same on every machine.
-std::uint64_t mix(std::uint64_t value) {
-    value += 0x9E3779B97F4A7C15;
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
-    return value ^ (value >> 31);
-}
 
 bool repeats(std::int64_t number) {
-    return number >= first_repeat && mix(static_cast<std::uint64_t>(number)) % every == 0;
+    return number >= first_repeat && bench::mix(static_cast<std::uint64_t>(number)) % every == 0;
 }
 
 }  // namespace
@@ -29,8 +22,8 @@ bool repeats(std::int64_t number) {
 std::int64_t Messages::original(std::int64_t number) const {
     if (!repeats(number)) return number;
     const auto reach = static_cast<std::uint64_t>(std::min(number, reach_));
-    auto at =
-        number - 1 - static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(~number)) % reach);
+    auto at = number - 1 -
+              static_cast<std::int64_t>(bench::mix(static_cast<std::uint64_t>(~number)) % reach);
     // The first ones are no repeats, so that this ends.
     while (repeats(at)) --at;
     return at;
@@ -46,17 +39,14 @@ std::string payload(std::int64_t original, std::chrono::system_clock::time_point
     const std::string number = std::to_string(original);
     std::string text = R"({"event_id":")" + key_of(original) + R"(","number":)" + number +
                        R"(,"account":"account-)" + std::to_string(original % 10'000) +
-                       R"(","currency":"EUR","created_at":")" + iso_text(time) +
-                       R"(","note":"a field that no column asks for)";
-    const std::string end = R"("})";
-    text.append(payload_bytes - std::min(payload_bytes, text.size() + end.size()), '.');
-    return text + end;
+                       R"(","currency":"EUR","created_at":")" + iso_text(time) + '"';
+    return bench::filled_up(std::move(text));
 }
 
 // At random, so that a key and its repeat are in two partitions as often as in one.
 Partition partition_of(std::int64_t number) {
-    return Partition{
-        static_cast<std::int32_t>(mix(static_cast<std::uint64_t>(number) << 1) % partitions)};
+    return Partition{static_cast<std::int32_t>(bench::mix(static_cast<std::uint64_t>(number) << 1) %
+                                               partitions)};
 }
 
 }  // namespace onceward::soak
