@@ -26,9 +26,8 @@ constexpr milliseconds striking_age{1'500};
 // Time for one that woke to try what it had begun: nothing of it may take effect if others own its
 // partitions by now.
 constexpr milliseconds waking_time{700};
-// The session time-out of demo.yaml, the second that the mock cluster takes to look at it, and time
-// to take over.
-constexpr milliseconds session_end{1'600 + 1'000 + 600};
+// The session timeout, the second that the mock cluster takes to look at it, and time to take over.
+constexpr milliseconds session_end = Stage::session_timeout + milliseconds{1'000 + 600};
 
 std::vector<AppliedKey> applied_keys(const Stage& stage) {
     Connection connection(stage.connection());

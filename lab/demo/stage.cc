@@ -8,14 +8,15 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "lab/demo_files.h"
 #include "lab/demo/workload.h"
+#include "lab/demo_files.h"
 #include "lab/queries.h"
 
 namespace onceward::demo {
 namespace {
 
 constexpr std::chrono::milliseconds migration_limit{60'000};
+constexpr std::chrono::milliseconds heartbeat_interval{150};
 
 void write(const std::filesystem::path& file, std::string_view text) {
     std::ofstream stream(file, std::ios::binary);
@@ -53,7 +54,9 @@ TemporaryFolder::~TemporaryFolder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-Stage::Stage(const std::filesystem::path& program) : postgres_(postgres_in(folder_.path())) {
+Stage::Stage(const std::filesystem::path& program)
+    : cluster_({.heartbeat_interval = heartbeat_interval, .session_timeout = session_timeout}),
+      postgres_(postgres_in(folder_.path())) {
     for (const Topic topic : topics) cluster_.create_topic(name_of(topic), partitions_per_topic);
     write_files();
     ChildOptions migrate;

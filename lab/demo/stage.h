@@ -4,6 +4,7 @@
 // object. Used by the thread that made it, which must live as long as the database shall. Failures
 // are std::runtime_errors.
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -28,6 +29,9 @@ class TemporaryFolder {
 
 class Stage {
   public:
+    // The mock cluster removes a member that sent no heartbeat for this long.
+    static constexpr std::chrono::milliseconds session_timeout{1'600};
+
     // `program`: `onceward`, which also migrates the schema.
     explicit Stage(const std::filesystem::path& program);
 

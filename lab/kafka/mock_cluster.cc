@@ -34,6 +34,10 @@ MockCluster::MockCluster(MockClusterOptions options) : state_(std::make_unique<S
         throw std::runtime_error("mock cluster: it could not be started on 127.0.0.1");
     rd_kafka_mock_group_initial_rebalance_delay_ms(
         state_->cluster.get(), static_cast<std::int32_t>(options.initial_rebalance_delay.count()));
+    rd_kafka_mock_set_group_consumer_heartbeat_interval_ms(
+        state_->cluster.get(), static_cast<int>(options.heartbeat_interval.count()));
+    rd_kafka_mock_set_group_consumer_session_timeout_ms(
+        state_->cluster.get(), static_cast<int>(options.session_timeout.count()));
 }
 
 MockCluster::~MockCluster() = default;

@@ -21,6 +21,10 @@ struct MockClusterOptions {
     // How long a new group waits for more members before its first assignment. Short: several quick
     // rebalances instead.
     std::chrono::milliseconds initial_rebalance_delay{100};
+    // What the members of a group under KIP-848 are told: how often they send a heartbeat, and when
+    // one that sends none is removed.
+    std::chrono::milliseconds heartbeat_interval{3'000};
+    std::chrono::milliseconds session_timeout{30'000};
 };
 
 class MockCluster {

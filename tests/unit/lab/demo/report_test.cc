@@ -56,5 +56,12 @@ TEST(DemoConfiguration, HasNoMistakes) {
     EXPECT_EQ(loaded.configuration.topics.size(), 2U);
 }
 
+// The mock cluster would choose the ids from its memory's addresses: a worker that takes the place
+// of a frozen one could get the id of the group's leader, and librdkafka crashes then.
+TEST(DemoConfiguration, ItsWorkersChooseTheirOwnMemberIds) {
+    EXPECT_NE(std::string(demo_files::demo).find("\n    group.protocol: consumer\n"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace onceward::demo
