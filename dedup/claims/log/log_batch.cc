@@ -16,6 +16,19 @@ std::span<const Digest> digests_in(std::string_view bytes) {
     return {reinterpret_cast<const Digest*>(bytes.data()), bytes.size() / sizeof(Digest)};
 }
 
+bool may_meet(std::span<const Digest> digests, const LogBatch& batch) {
+    const Digest* mine = digests.data();
+    const Digest* const end = mine + digests.size();
+    const Digest* before = nullptr;
+    for (const Digest& theirs : batch.digests) {
+        if (before != nullptr && theirs < *before) return true;
+        before = &theirs;
+        while (mine != end && *mine < theirs) ++mine;
+        if (mine != end && *mine == theirs) return true;
+    }
+    return false;
+}
+
 LogLook::LogLook(QueryResult result) : result_(std::move(result)) {
     if (result_.rows() == 0) return;
     state = {.generation = result_.binary_integer(0, 2),

@@ -25,6 +25,10 @@ struct LogBatch {
     }
 };
 
+// Whether any of these digests, which are sorted, may be in the batch: never false where one is.
+// True as well for a batch that is not sorted, which this version does not write.
+bool may_meet(std::span<const Digest> digests, const LogBatch& batch);
+
 // What the ledger says of its log.
 struct LogState {
     std::int64_t generation = 0;  // the current one, which is appended to; 0: no such ledger

@@ -237,6 +237,13 @@ void LogStore::read_ahead(Transaction& transaction) {
     }
 }
 
+// Compared, and not taken into the window: all other processes wait for the lock, and a digest
+// costs far more there. committed() does that.
+bool LogStore::appended_meanwhile(const LogLook& look) const {
+    return std::ranges::any_of(
+        look.batches, [&](const LogBatch& batch) { return may_meet(append_.digests(), batch); });
+}
+
 Settlement LogStore::settle(Transaction& transaction) {
     if (nothing_claimed_) return Settlement::settled;
     // Callers that store no results never call confirm(), so do its check here.
@@ -250,7 +257,7 @@ Settlement LogStore::settle(Transaction& transaction) {
         // Before the look, so that what a neighbour puts in meanwhile is in the window or in the
         // look.
         const LogWindow::Position at = window_->position();
-        const LogLook look = append(transaction, at);
+        LogLook look = append(transaction, at);
         switch (judge(look.state, at, look.batches.size(), most_news_)) {
             case LookVerdict::gone:
                 windows_->discard(window_);
@@ -265,8 +272,12 @@ Settlement LogStore::settle(Transaction& transaction) {
                 return Settlement::again;
             case LookVerdict::complete: break;
         }
-        window_->take_in(at.generation, look.batches);
         window_->forget_before(look.state.oldest);
+        if (appended_meanwhile(look)) {
+            window_->take_in(at.generation, look.batches);
+            return Settlement::again;
+        }
+        news_.emplace(std::move(look));
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
         windows_->discard(window_);
@@ -284,14 +295,16 @@ void LogStore::committing() {
 void LogStore::committed() {
     relies_ = true;
     if (!append_.empty()) {
-        const LogBatch mine = append_.batch(seq_);
-        window_->take_in(generation_, {&mine, 1});
+        std::vector<LogBatch> batches = std::move(news_.value().batches);
+        batches.push_back(append_.batch(seq_));
+        window_->take_in(generation_, batches);
     }
     ended();
     append_.clear();
 }
 
 void LogStore::ended() {
+    news_.reset();
     if (listed_) listed_->under_way().end(number_);
     listed_.reset();
 }

@@ -5,6 +5,7 @@
 // store is. Used by the writer's thread; failures are PostgresErrors.
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "dedup/claims/log/log_window.h"
@@ -48,6 +49,8 @@ class LogStore final : public ClaimStore {
     // What others committed while the sink wrote, still without the lock.
     void read_ahead(Transaction& transaction);
     bool known_by_now() const;
+    // Whether one of the others that appended since the window was read claims the same key.
+    bool appended_meanwhile(const LogLook& look) const;
     // Waits for the transactions that this one relies on.
     bool reliance_holds();
 
@@ -59,6 +62,8 @@ class LogStore final : public ClaimStore {
     // State of the transaction under way: what it appends, and what the window had seen when its
     // messages were presumed fresh.
     LogAppend append_;
+    // What others appended, read under the lock, which the window does not know yet.
+    std::optional<LogLook> news_;
     std::vector<LogWindow::Suspect> suspects_;
     // Where append_ is listed as under way, and its number there.
     std::shared_ptr<LogWindow> listed_;
