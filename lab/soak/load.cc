@@ -10,7 +10,7 @@ namespace onceward::soak {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::system_clock;
+using WallClock = std::chrono::system_clock;
 
 // The messages of a slice are sent together: a thread that sleeps between any two of them takes
 // processor time from what is measured.
@@ -36,7 +36,7 @@ Load::Load(const std::string& bootstrap_servers, std::string topic, const Messag
 void Load::send(Producer& producer, std::int64_t number) {
     const std::int64_t original = messages_.original(number);
     const std::string key = key_of(original);
-    const std::string text = payload(original, Clock::now());
+    const std::string text = payload(original, WallClock::now());
     const Header header{"Idempotency-Key", key};
     OutgoingRecord record;
     record.topic = topic_;
@@ -50,12 +50,12 @@ void Load::send_all(const std::stop_token& stop, const std::string& bootstrap_se
     ProducerOptions options;
     options.bootstrap_servers = bootstrap_servers;
     Producer producer(options);
-    const auto begin = Clock::now();
+    const auto begin = WallClock::now();
     const bench::Schedule schedule(begin, rate_);
     const std::int64_t all = schedule.due_by(begin + time_);
     for (auto wakes = begin; sent_ < all && !stop.stop_requested(); wakes += slice) {
         std::this_thread::sleep_until(wakes);
-        const std::int64_t due = std::min(schedule.due_by(Clock::now()), all);
+        const std::int64_t due = std::min(schedule.due_by(WallClock::now()), all);
         for (; sent_ < due; ++sent_) send(producer, sent_);
         producer.poll();
     }
