@@ -78,7 +78,8 @@ PrivatePostgres PrivatePostgres::standby_of(PrivatePostgres& primary,
     inherited.settings = options.settings;
     PrivatePostgres standby(Empty{}, inherited);
     standby.password_ = primary.password_;
-    const std::string source = primary.dsn() + " application_name=standby";
+    std::string source = primary.dsn() + " application_name=standby";
+    if (options.through_port != 0) source += " port=" + std::to_string(options.through_port);
     if (has_postgres_program("pg_basebackup")) {
         standby.run({postgres_program("pg_basebackup"), "--pgdata=" + standby.data().string(),
                      "--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream",

@@ -47,6 +47,8 @@ class PrivatePostgres {
     // from now on. Without pg_basebackup the primary is restarted, which ends its sessions.
     struct StandbyOptions {
         bool synchronous = false;
+        // Where it finds the primary on 127.0.0.1. 0: at the primary's own port.
+        std::uint16_t through_port = 0;
         std::vector<std::pair<std::string, std::string>> settings;
     };
     static PrivatePostgres standby_of(PrivatePostgres& primary, const StandbyOptions& options);
