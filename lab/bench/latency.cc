@@ -26,18 +26,21 @@ constexpr auto idle = 5ms;
 constexpr int warm_up = 10;
 constexpr int fsyncs = 200;
 
+// Seconds of one commit of one row.
+double commit(Connection& session, std::int64_t number) {
+    const std::string id = new_uuid();
+    const auto begin = Clock::now();
+    session.prepared(lab_sql::bench_commit, Parameters{}.text(id).integer(number),
+                     {{"table", keyed_table}});
+    return seconds_since(begin);
+}
+
 class Clerk {
   public:
     Clerk(const Place& place, const Workload& workload, const ConnectionOptions& postgres)
         : workload_(workload), session_(postgres), producer_(options(place)) {}
 
-    double commit(std::int64_t number) {
-        const std::string id = new_uuid();
-        const auto begin = Clock::now();
-        session_.prepared(lab_sql::bench_commit, Parameters{}.text(id).integer(number),
-                          {{"table", keyed_table}});
-        return seconds_since(begin);
-    }
+    double commit(std::int64_t number) { return bench::commit(session_, number); }
 
     double send(std::int64_t number) {
         const std::string id = key_of(workload_, number);
@@ -121,6 +124,16 @@ Times time_messages(const Place& place, const Workload& empty_topic, const Plan&
     workers.stop();
     tables.expect_rows(plain_table, messages + warm_up);
     return times;
+}
+
+std::vector<double> time_commits(Tables& tables, int commits) {
+    Connection session(tables.options());
+    std::vector<double> seconds;
+    for (int number = 0; number < commits + warm_up; ++number) {
+        const double time = commit(session, number);
+        if (number >= warm_up) seconds.push_back(time);
+    }
+    return seconds;
 }
 
 double time_fsync(const std::filesystem::path& folder) {

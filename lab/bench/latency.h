@@ -18,6 +18,9 @@ struct Times {
 Times time_messages(const Place& place, const Workload& empty_topic, const Plan& plan,
                     Tables& tables, int messages);
 
+// So many commits of one row each, one after another, in a session of their own.
+std::vector<double> time_commits(Tables& tables, int commits);
+
 // The median time of appending one block to a file in this folder, with fsync.
 double time_fsync(const std::filesystem::path& folder);
 

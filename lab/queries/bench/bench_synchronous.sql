@@ -1,0 +1,1 @@
+SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'
