@@ -58,6 +58,7 @@ enum class FaultKind : std::uint8_t {
     operator_forget,      // of keys that were applied
     operator_replay,      // `onceward replay`, killed, and said again at the end
     operator_redrive,     // `onceward dlq redrive`, killed, and said again at the end
+    operator_convert,     // `onceward ledger convert`, killed, and said again until it is a log
     migrate_again,        // an upgrade: DDL on the fences, all functions replaced, `migrate up`
     trouble_lock,         // of several topics one's table is locked; the others are to continue
     trouble_rights,       // the same, by a right that is taken away for a while
@@ -77,7 +78,7 @@ struct FaultName {
     int weight;  // how often it is drawn, against the others; 0: placed by rules of its own
 };
 
-inline constexpr std::array<FaultName, 61> fault_names{{
+inline constexpr std::array<FaultName, 62> fault_names{{
     {FaultKind::kill_outside, "kill_outside", 30},
     {FaultKind::kill_at_step, "kill_at_step", 10},
     {FaultKind::freeze, "freeze", 9},
@@ -128,6 +129,7 @@ inline constexpr std::array<FaultName, 61> fault_names{{
     {FaultKind::operator_forget, "operator_forget", 0},
     {FaultKind::operator_replay, "operator_replay", 0},
     {FaultKind::operator_redrive, "operator_redrive", 0},
+    {FaultKind::operator_convert, "operator_convert", 0},
     {FaultKind::migrate_again, "migrate_again", 0},
     {FaultKind::trouble_lock, "trouble_lock", 0},
     {FaultKind::trouble_rights, "trouble_rights", 0},

@@ -147,7 +147,8 @@ void Injector::dispatch(const FaultPlan& fault) {
         case FaultKind::operator_import:
         case FaultKind::operator_forget:
         case FaultKind::operator_replay:
-        case FaultKind::operator_redrive: return command(fault);
+        case FaultKind::operator_redrive:
+        case FaultKind::operator_convert: return command(fault);
         case FaultKind::migrate_again: return migrate_again(fault);
         case FaultKind::commit_error:
         case FaultKind::group_error: return change_answers(fault);

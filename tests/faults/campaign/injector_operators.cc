@@ -131,6 +131,12 @@ std::function<bool()> Injector::work_of(const FaultPlan& fault, std::size_t topi
         case FaultKind::operator_forget: return forget_key(fault, topic);
         case FaultKind::operator_replay:
         case FaultKind::operator_redrive: return kill_under_way(fault, name);
+        case FaultKind::operator_convert:
+            return [by = operator_, fault, ledger = ledger_of(parts_.plan, parts_.names, topic)] {
+                const Words words{"ledger", "convert", ledger, "--to", "log", "--yes"};
+                by.run(words, fault.lasts);
+                return by.until(words, {done});
+            };
         case FaultKind::operator_back:
             return [by = operator_, fault, name, partition, dsn = dsn(),
                     sql = fence_of(parts_.names, name, partition)] {

@@ -144,6 +144,7 @@ milliseconds draw_length(Draws& draws, FaultKind kind) {
         case FaultKind::operator_forget:
         case FaultKind::operator_replay:
         case FaultKind::operator_redrive:
+        case FaultKind::operator_convert:
         case FaultKind::migrate_again:
         case FaultKind::trouble_lock:
         case FaultKind::trouble_rights:
@@ -213,6 +214,7 @@ std::uint32_t draw_amount(Draws& draws, FaultKind kind) {
         case FaultKind::operator_forget:
         case FaultKind::operator_replay:
         case FaultKind::operator_redrive:
+        case FaultKind::operator_convert:
         case FaultKind::migrate_again:
         case FaultKind::trouble_lock:
         case FaultKind::trouble_rights:
@@ -339,6 +341,7 @@ Plan draw_plan(std::uint64_t seed) {
     }
     draw_outside(root.branch("beyond the tables"), plan);
     draw_trial(root.branch("trials"), plan);
+    draw_store(root.branch("stores"), plan);
     std::stable_sort(
         plan.faults.begin(), plan.faults.end(),
         [](const FaultPlan& left, const FaultPlan& right) { return left.at < right.at; });

@@ -78,6 +78,8 @@ struct LedgerPlan {
     int rotate_claims = 0;
     bool log = false;            // else a table
     bool per_partition = false;  // reach: partition
+    // A table that becomes a log under load; its workers take either.
+    bool converts = false;
 };
 
 struct FleetPlan {
@@ -138,6 +140,8 @@ std::string_view name_of(Trial trial);
 // Adds a trial, or a fail-over to a seed with routes or calls. From a stream of its own: a seed
 // that draws none of it is what it was before.
 void draw_trial(Draws draws, Plan& plan);
+// Has some logs merge their segments, and some tables become a log. From a stream of its own too.
+void draw_store(Draws draws, Plan& plan);
 // For people, one thing a line; the same plan gives the same text.
 std::string to_text(const Plan& plan);
 

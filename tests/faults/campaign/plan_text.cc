@@ -134,7 +134,10 @@ std::string to_text(const Plan& plan) {
          << " % of them aborted\n"
          << "ledger: retention " << plan.ledger.retention.count() << " ms, rotated after "
          << plan.ledger.rotate_after.count() << " ms or " << plan.ledger.rotate_claims
-         << " claims, kept as a " << (plan.ledger.log ? "log" : "table") << "\n"
+         << " claims, kept as a " << (plan.ledger.log        ? "log"
+                                     : plan.ledger.converts ? "table that becomes a log"
+                                                            : "table")
+         << "\n"
          << "fleet: " << plan.fleet.processes << " processes of " << plan.fleet.workers
          << " workers, " << name_of(plan.fleet.assignor)
          << (plan.fleet.static_members ? ", static members" : "") << ", batches of "

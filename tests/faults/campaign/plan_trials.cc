@@ -1,6 +1,6 @@
 // What some seeds are about besides the faults that all have: DDL, codes of the sink's own, a full
-// disk, a restore, operators' commands, one topic in trouble, ledgers of one partition; and
-// fail-overs during requests and calls.
+// disk, a restore, operators' commands, one topic in trouble, ledgers of one partition; fail-overs
+// during requests and calls; and stores whose segments merge, or that are changed.
 
 #include <algorithm>
 
@@ -18,6 +18,14 @@ constexpr std::size_t faults_beside_trouble = 8;
 // Workers see added partitions some twelve seconds later; then they are watched for a while.
 constexpr milliseconds reach_phase{30'000};
 constexpr milliseconds last_rebalance{1000};
+// Longer than a seed sends.
+constexpr milliseconds never_late{30'000};
+// The smallest generation that a configuration may have, and a time in which a seed has several of
+// them. A process looks for full generations four times as often.
+constexpr int fewest_claims = 1000;
+constexpr milliseconds merged_within{16'000};
+constexpr int most_messages = 18'000;
+constexpr milliseconds merging_phase{16'000};
 
 FaultPlan fault(Draws& draws, FaultKind kind, std::pair<int, int> at, std::pair<int, int> lasts) {
     FaultPlan drawn;
@@ -221,6 +229,30 @@ void draw_trial(Draws draws, Plan& plan) {
     } else if (number >= 78 && number < 82 && has_tables(plan)) {
         use_leader_moves(draws, plan);
     }
+}
+
+// The segments of generations that begin within `rotate_after` may merge. Where the claims of
+// operators' commands are judged it matters which generation has gone.
+void draw_store(Draws draws, Plan& plan) {
+    if (plan.outside == Outside::webhook || plan.ledger.per_partition ||
+        plan.trial == Trial::operators) {
+        return;
+    }
+    if (plan.ledger.log) {
+        if (plan.ledger.retention < never_late || !draws.percent(60)) return;
+        stretch(plan, std::max(plan.fault_phase, merging_phase));
+        plan.ledger.rotate_after = merged_within;
+        plan.ledger.rotate_claims = fewest_claims;
+        if (plan.outside != Outside::nothing || plan.trial != Trial::nothing) return;
+        // Enough claims for several generations, in one ledger.
+        plan.workload.one_operation = plan.workload.topics.size() > 1;
+        plan.workload.messages = std::max(plan.workload.messages, most_messages);
+        return;
+    }
+    if (!draws.percent(60)) return;
+    plan.ledger.converts = true;
+    const int last = static_cast<int>(plan.fault_phase.count()) * 2 / 3;
+    plan.faults.push_back(fault(draws, FaultKind::operator_convert, {1000, last}, {0, 400}));
 }
 
 }  // namespace onceward::campaign

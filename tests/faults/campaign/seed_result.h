@@ -18,7 +18,8 @@ struct SeedResult {
     std::int64_t kills = 0;       // all of them, and those from outside at a random time
     std::int64_t kills_from_outside = 0;
     std::int64_t requests = 0;  // sent to routes, each as often as it was sent
-    // Seeds by what they have outside of their tables; of one seed one of them at most.
+    // Seeds by what they have outside of their tables, what they are about, and what became of
+    // their ledgers.
     std::map<std::string, std::int64_t> kinds;
     std::int64_t lost = 0;   // keys without their effect
     std::int64_t twice = 0;  // keys with more than one

@@ -127,7 +127,10 @@ class SeedRun {
         if (seen > 0)
             tally_.violation("F20: the server met " + std::to_string(seen) + " deadlocks (40P01)");
         write_scene(plan_, names_, stage_, judged);
-        if (plan_.trial == Trial::own_codes) count_own_codes();
+        if (plan_.trial == Trial::own_codes)
+            rejected_by_own_codes_ =
+                rows_of("dead_letters WHERE sqlstate IN (" + listed_own_codes() + ")");
+        merged_ = rows_of("segments WHERE merge > 0");
         run_checker(names_, result);
         if (plan_.trial == Trial::operators && result.violations.empty() &&
             tally_.violations().empty())
@@ -168,7 +171,7 @@ class SeedRun {
         if (plan_.outside == Outside::http) open_routes();
         checker::install_audit(stage_.direct_dsn(), names_.schema);
         if (plan_.trial == Trial::disk_full) move_to_small_disk();
-        if (plan_.trial == Trial::operators) {
+        if (plan_.trial == Trial::operators || plan_.ledger.converts) {
             std::ofstream(names_.folder / "operator.yaml") << worker_configuration(
                 plan_, names_, {stage_.direct_bootstrap_servers(), stage_.direct_dsn()}, 0);
         }
@@ -284,11 +287,9 @@ class SeedRun {
         }
     }
 
-    void count_own_codes() {
-        rejected_by_own_codes_ =
-            support::Database(stage_.direct_dsn())
-                .number("SELECT count(*) FROM " + names_.schema +
-                        ".dead_letters WHERE sqlstate IN (" + listed_own_codes() + ")");
+    std::int64_t rows_of(const std::string& which) {
+        return support::Database(stage_.direct_dsn())
+            .number("SELECT count(*) FROM " + names_.schema + "." + which);
     }
 
     void told_all(const std::vector<std::string>& untold) {
@@ -333,6 +334,8 @@ class SeedRun {
         const std::string_view kind = name_of(plan_.outside);
         if (!kind.empty()) result.kinds[std::string(kind)] = 1;
         if (trial_took_effect()) result.kinds[std::string(name_of(plan_.trial))] = 1;
+        if (merged_ > 0) result.kinds["merged"] = 1;
+        if (tally_.faults().contains(FaultKind::operator_convert)) result.kinds["converted"] = 1;
         for (const auto& [kind, count] : tally_.faults()) {
             result.faults[std::string(name_of(kind))] = count;
             if (kind == FaultKind::kill_outside || kind == FaultKind::kill_at_step)
@@ -348,7 +351,8 @@ class SeedRun {
         if (plan_.trial == Trial::own_codes) return rejected_by_own_codes_ > 0;
         if (plan_.trial == Trial::reach) return true;
         return std::ranges::any_of(tally_.faults(), [](const auto& fault) {
-            return fault.first >= FaultKind::long_table_lock && fault.second > 0;
+            return fault.first >= FaultKind::long_table_lock &&
+                   fault.first != FaultKind::operator_convert;
         });
     }
 
@@ -365,6 +369,7 @@ class SeedRun {
     std::optional<support::Database> session_;
     std::optional<Watcher> watcher_;
     std::int64_t rejected_by_own_codes_ = 0;
+    std::int64_t merged_ = 0;  // segments that were made of others
 };
 
 // The stage, and its logs with it, does not outlive such a seed.

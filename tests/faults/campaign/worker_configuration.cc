@@ -63,15 +63,16 @@ void write_webhook(std::ostream& file, const Names& names, std::size_t topic, in
 void write_ledger(std::ostream& file, const Plan& plan, const Names& names) {
     const bool leases = plan.outside == Outside::webhook;
     file << "    ledger:\n      store: "
-         << (leases            ? "lease"
-             : plan.ledger.log ? "log"
-                               : "table")
+         << (leases                 ? "lease"
+             : plan.ledger.converts ? "auto"
+             : plan.ledger.log      ? "log"
+                                    : "table")
          << "\n      retention: " << plan.ledger.retention.count()
          << "ms\n      rotate_after: " << plan.ledger.rotate_after.count()
          << "ms\n      rotate_claims: " << plan.ledger.rotate_claims << "\n";
     if (leases) file << "      lease: 1500ms\n";
     if (plan.ledger.per_partition) file << "      reach: partition\n";
-    if (plan.workload.one_operation) file << "      name: " << names.group << "-shared\n";
+    if (plan.workload.one_operation) file << "      name: " << ledger_of(plan, names, 0) << "\n";
 }
 
 // Answers with the column's source.
@@ -140,6 +141,11 @@ void write_routes(std::ostream& file, const Plan& plan, const Names& names, int 
 }
 
 }  // namespace
+
+std::string ledger_of(const Plan& plan, const Names& names, std::size_t topic) {
+    return plan.workload.one_operation ? names.group + "-shared"
+                                       : names.group + "/" + names.topics.at(topic);
+}
 
 const char* const request_columns =
     "number bigint GENERATED ALWAYS AS IDENTITY, key text NOT NULL, body text NOT NULL";

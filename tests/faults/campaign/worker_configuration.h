@@ -19,6 +19,8 @@ struct Addresses {
 // The configuration of the worker process in that slot of the fleet.
 std::string worker_configuration(const Plan& plan, const Names& names, const Addresses& addresses,
                                  int slot);
+// The name of that topic's ledger.
+std::string ledger_of(const Plan& plan, const Names& names, std::size_t topic);
 // What all members of the group agree on.
 support::Properties group_properties(const FleetPlan& fleet);
 // Says in each call of a webhook who called.

@@ -104,6 +104,26 @@ TEST(CampaignPlan, SeedsWithAnOutboxKillTheRelayBetweenKafkasAnswerAndTheRowsEnd
     EXPECT_EQ(draw_plan(4).outside, Outside::outbox);
 }
 
+TEST(CampaignPlan, SomeTablesBecomeALogAndSomeLogsMerge) {
+    int converted = 0;
+    int merging = 0;
+    for (std::uint64_t seed = 0; seed < many; ++seed) {
+        const Plan plan = draw_plan(seed);
+        const auto conversions =
+            std::ranges::count(plan.faults, FaultKind::operator_convert, &FaultPlan::kind);
+        EXPECT_EQ(conversions, plan.ledger.converts ? 1 : 0) << seed;
+        EXPECT_FALSE(plan.ledger.converts && plan.ledger.log) << seed;
+        converted += plan.ledger.converts ? 1 : 0;
+        merging += plan.ledger.log && plan.ledger.rotate_claims == 1000 &&
+                           plan.ledger.rotate_after == milliseconds(16'000)
+                       ? 1
+                       : 0;
+        EXPECT_GE(plan.ledger.retention, plan.ledger.rotate_after) << seed;
+    }
+    EXPECT_GT(converted, static_cast<int>(many) / 10);
+    EXPECT_GT(merging, static_cast<int>(many) / 10);
+}
+
 TEST(CampaignPlan, SeedsWithAWebhookMakeFewerCalls) {
     int webhooks = 0;
     for (std::uint64_t seed = 0; seed < many; ++seed) {
