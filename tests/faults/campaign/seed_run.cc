@@ -127,9 +127,8 @@ class SeedRun {
         if (seen > 0)
             tally_.violation("F20: the server met " + std::to_string(seen) + " deadlocks (40P01)");
         write_scene(plan_, names_, stage_, judged);
-        if (plan_.trial == Trial::own_codes)
-            rejected_by_own_codes_ =
-                rows_of("dead_letters WHERE sqlstate IN (" + listed_own_codes() + ")");
+        rejected_by_own_codes_ =
+            rows_of("dead_letters WHERE sqlstate IN (" + listed_own_codes() + ")");
         merged_ = rows_of("segments WHERE merge > 0");
         run_checker(names_, result);
         if (plan_.trial == Trial::operators && result.violations.empty() &&
