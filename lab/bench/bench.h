@@ -36,6 +36,12 @@ struct SteadyRuns {
     std::vector<SteadyTimes> runs;
 };
 
+struct ManySide {
+    std::string name;
+    const std::vector<std::unique_ptr<Topic>>* topics = nullptr;
+    int workers = 1;
+};
+
 class Bench {
   public:
     explicit Bench(const Setup& setup) : setup_(setup), extent_(setup.extent) {}
@@ -52,6 +58,8 @@ class Bench {
     RowResult avro();
     RowResult under_load();
     RowResult stores();
+    RowResult partitions();
+    RowResult topics();
     RowResult debezium();
     RowResult spring();
     RowResult spring_inbox();
@@ -84,6 +92,10 @@ class Bench {
     // The rates in turn, each once in each round.
     std::vector<SteadyRuns> steady_rounds(const ConnectionOptions& postgres);
     SteadyTimes steady(const ConnectionOptions& postgres, double rate) const;
+    std::vector<std::unique_ptr<Topic>> topics_of(int count, int partitions) const;
+    // The first side against the second one: rate, CPU, memory, start.
+    RowResult many_against_few(std::string_view row, const std::string& setting,
+                               const std::vector<ManySide>& sides);
     // What another process pays that only reads what is claimed.
     std::string cost_of_reading_along();
     void say(const std::string& name, const Measurement& run) const;

@@ -245,7 +245,8 @@ std::vector<RowResult> measure(const Setup& setup, const std::vector<std::string
         {"11b", &Bench::duplicates},  {"15", &Bench::latency},
         {"16", &Bench::idle},         {"17", &Bench::traced},
         {"18", &Bench::avro},         {"19", &Bench::under_load},
-        {"21", &Bench::stores},      {"9", &Bench::purge},
+        {"21", &Bench::stores},       {"22", &Bench::partitions},
+        {"23", &Bench::topics},       {"9", &Bench::purge},
     };
     for (const auto& [row, function] : others) {
         if (std::ranges::find(rows, row) == rows.end()) continue;

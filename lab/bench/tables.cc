@@ -37,10 +37,16 @@ Tables::~Tables() {
              {plain_table, keyed_table, upserted_table, raw_table, claims_table}) {
             make(lab_sql::bench_drop, table);
         }
+        for (const std::string& table : added_) make(lab_sql::bench_drop, table.c_str());
         connection_.execute(lab_sql::bench_drop_schema);
     } catch (const std::exception&) {
         // The measurement is valid; the next run drops it or says what is wrong.
     }
+}
+
+void Tables::add(std::string table) {
+    make(lab_sql::bench_table, table.c_str());
+    added_.push_back(std::move(table));
 }
 
 void Tables::make(std::string_view statements, const char* table) {

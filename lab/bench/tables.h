@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dedup/postgres/connection.h"
 
@@ -41,6 +42,8 @@ class Tables {
     std::int64_t wal();
     // Another id, an empty plain table; the ledgers stay.
     void begin_anew();
+    // One more, as the plain table, until the object is gone.
+    void add(std::string table);
     // So that no run pays for the pages that the one before it left.
     void checkpoint();
     // Throws unless the table holds exactly so many rows, each with a key of its own.
@@ -51,6 +54,7 @@ class Tables {
   private:
     void make(std::string_view statements, const char* table);
     std::string id_;
+    std::vector<std::string> added_;
     Connection connection_;
 };
 

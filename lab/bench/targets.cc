@@ -58,6 +58,16 @@ constexpr std::array all{
     Target{"21", "`log`, eight processes", "`table`, the same", higher, 1.0, 1.5},
     Target{"21", "`log`, eight processes, a standby 5 ms away", "`table`, the same", higher, 1.0,
            1.5},
+    Target{"22", "rate, 500 partitions and four workers", "4 partitions", higher, 0.5, 0.8},
+    Target{"22", "the worker's CPU a message", "4 partitions", lower, 2, 1.25},
+    Target{"22", "memory at most", "4 partitions", lower, 2, 1.25},
+    Target{"22", "seconds to all fences and the first commit", "4 partitions", lower, 2, 1.25},
+    Target{"22", "seconds of a restart to all fences", "4 partitions", lower, 2, 1.25},
+    Target{"23", "rate, 64 topics of 2 partitions", "one topic of 128", higher, 0.5, 0.8},
+    Target{"23", "the worker's CPU a message", "one topic of 128", lower, 2, 1.25},
+    Target{"23", "memory at most", "one topic of 128", lower, 2, 1.25},
+    Target{"23", "seconds to all fences and the first commit", "one topic of 128", lower, 2, 1.25},
+    Target{"23", "seconds of a restart to all fences", "one topic of 128", lower, 2, 1.25},
 };
 
 }  // namespace

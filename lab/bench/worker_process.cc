@@ -17,31 +17,42 @@ using namespace std::chrono_literals;
 // Text in JSON's quotes is text in YAML's.
 std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
-std::string configuration(const Place& place, const Workload& topic, const Tables& tables,
-                          Claims claims, std::chrono::seconds session_timeout) {
-    return "group: " + quoted(group_of(topic, tables)) +
-           "\nkafka: {bootstrap_servers: " + quoted(place.bootstrap_servers) +
-           ", properties: {session.timeout.ms: \"" +
-           std::to_string(std::chrono::milliseconds(session_timeout).count()) +
-           "\"}}\npostgres: {dsn: " + quoted(tables.options().dsn.reveal()) +
-           ", schema: " + tables.options().schema +
-           ", application_name: onceward-bench-process}\n"
-           "admin: {listen: off}\n"
-           "topics:\n"
-           "  - name: " +
-           topic.topic +
-           "\n"
-           "    key: {preset: idempotency-key, operation: " +
-           quoted(tables.id()) +
-           "}\n    ledger: {store: " + (claims == Claims::log ? "log" : "table") +
-           ", name: " + ledger_name +
-           "}\n"
-           "    sink:\n"
-           "      table: " +
-           plain_table +
-           "\n"
-           "      columns: {event_id: /event_id, account: /account, amount_minor: /amount_minor, "
-           "currency: /currency, created_at: /created_at}\n";
+std::string ledger_text(const ProcessSetup& setup) {
+    const std::string name = setup.ledger.empty() ? "" : ", name: " + setup.ledger;
+    return std::string("    ledger: {store: ") + (setup.claims == Claims::table ? "table" : "log") +
+           name + "}\n";
+}
+
+std::string configuration(const Place& place, const ProcessSetup& setup, const Tables& tables) {
+    std::string text = "group: " + quoted(setup.group) +
+                       "\nworkers: " + std::to_string(setup.workers) +
+                       "\nkafka: {bootstrap_servers: " + quoted(place.bootstrap_servers) +
+                       ", properties: {session.timeout.ms: \"" +
+                       std::to_string(std::chrono::milliseconds(setup.session_timeout).count()) +
+                       "\"}}\npostgres: {dsn: " + quoted(tables.options().dsn.reveal()) +
+                       ", schema: " + tables.options().schema +
+                       ", application_name: onceward-bench-process}\n"
+                       "admin: {listen: off}\n"
+                       "topics:\n";
+    for (const ProcessSetup::Topic& topic : setup.topics) {
+        text += "  - name: " + topic.name +
+                "\n    key: {preset: idempotency-key, operation: " + quoted(tables.id()) + "}\n" +
+                ledger_text(setup) + "    sink:\n      table: " + topic.table +
+                "\n      columns: {event_id: /event_id, account: /account, amount_minor: "
+                "/amount_minor, currency: /currency, created_at: /created_at}\n";
+    }
+    return text;
+}
+
+ProcessSetup one_topic(const Workload& topic, const Tables& tables, Claims claims,
+                       std::chrono::seconds session_timeout) {
+    ProcessSetup setup;
+    setup.group = group_of(topic, tables);
+    setup.topics = {{topic.topic}};
+    setup.ledger = ledger_name;
+    setup.claims = claims;
+    setup.session_timeout = session_timeout;
+    return setup;
 }
 
 // By their owners; a fence is made before it is taken.
@@ -65,10 +76,12 @@ ChildOptions command(const demo::TemporaryFolder& folder, const std::string& tex
 
 }  // namespace
 
+WorkerProcess::WorkerProcess(const Place& place, const ProcessSetup& setup, const Tables& tables)
+    : options_(command(folder_, configuration(place, setup, tables))), process_(options_) {}
+
 WorkerProcess::WorkerProcess(const Place& place, const Workload& topic, Tables& tables,
                              Claims claims, std::chrono::seconds session_timeout)
-    : options_(command(folder_, configuration(place, topic, tables, claims, session_timeout))),
-      process_(options_) {
+    : WorkerProcess(place, one_topic(topic, tables, claims, session_timeout), tables) {
     wait_until([&] { return fences_taken(tables, topic); }, "for a worker's fences");
 }
 

@@ -2,11 +2,15 @@
 // The program's own `run` in a process of its own, which can be killed: with the bench's plain
 // form, a ledger by `log` or `table`, and default settings but for the session timeout. Used by one
 // thread; failures are exceptions.
+//
+// One topic with a named ledger, or many topics with their default ledgers.
 
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "lab/bench/consumption.h"
 #include "lab/demo/stage.h"
@@ -20,8 +24,24 @@ struct ProcessCpu {
     double sessions = 0;  // of the server, for this process
 };
 
+// What the process's configuration says.
+struct ProcessSetup {
+    struct Topic {
+        std::string name;
+        std::string table = plain_table;
+    };
+    std::string group;
+    std::vector<Topic> topics;
+    std::string ledger{};  // of all topics; '': each has the ledger that is its default
+    Claims claims = Claims::log;
+    int workers = 1;
+    std::chrono::seconds session_timeout{6};
+};
+
 class WorkerProcess {
   public:
+    // Returns as soon as it was started.
+    WorkerProcess(const Place& place, const ProcessSetup& setup, const Tables& tables);
     // Returns when it has taken the fences of all of the topic's partitions.
     WorkerProcess(const Place& place, const Workload& topic, Tables& tables,
                   Claims claims = Claims::log,
