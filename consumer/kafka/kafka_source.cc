@@ -55,6 +55,7 @@ KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<st
     state_->wake_read = ends[0];
     state_->wake_write = ends[1];
     if (topics.empty()) return;
+    state_->asking = make_consumer(options, worker, nullptr);
     for (std::string& name : topics) {
         State::Topic topic{
             std::move(name), KafkaQueue(rd_kafka_queue_new(state_->client.get())), {}};
@@ -76,6 +77,7 @@ KafkaSource::~KafkaSource() {
     }
     state_->ends = {};
     state_->group_question = {};
+    state_->asking.reset();
     state_->client.reset();
     ::close(state_->wake_read);
     ::close(state_->wake_write);
@@ -85,6 +87,9 @@ void KafkaSource::serve() {
     while (KafkaMessage message{rd_kafka_consumer_poll(state_->client.get(), 0)}) {
         const char* topic = message->rkt == nullptr ? "" : rd_kafka_topic_name(message->rkt);
         if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) state_->take_error(topic, *message);
+    }
+    // Its errors are those of the other one. Left in its queue they would grow.
+    while (state_->asking && KafkaMessage{rd_kafka_consumer_poll(state_->asking.get(), 0)}) {
     }
     if (state_->failed) throw KafkaError(*std::exchange(state_->failed, std::nullopt));
     std::array<char, 512> text{};
@@ -247,7 +252,9 @@ void KafkaSource::ask_for_ends(const std::vector<TopicPartition>& partitions) {
 
 std::map<TopicPartition, Offset> KafkaSource::told_ends() { return state_->ends.told(); }
 
-BrokerQueries KafkaSource::queries() const { return BrokerQueries(state_->client.get()); }
+BrokerQueries KafkaSource::queries() const {
+    return BrokerQueries((state_->asking ? state_->asking : state_->client).get());
+}
 
 void KafkaSource::ask_for_group() {
     std::vector<const char*> names;
