@@ -86,8 +86,7 @@ constexpr std::array<std::pair<const char*, const char*>, 7> required{{
     {"allow.auto.create.topics", "false"},
 }};
 
-// For each partition, as each has a queue of its own: bounds the memory of a worker with many of
-// them.
+// For each queue, and each topic has one: KafkaSource shares it among its topics.
 constexpr const char* queued_kilobytes = "16384";
 // librdkafka fetches nothing for this long where it found the queue full. Its default of a second
 // empties the queue under load.

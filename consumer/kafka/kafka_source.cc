@@ -22,6 +22,19 @@ constexpr auto leave_limit = 5s;
 // So many seeks in a row that failed mean that librdkafka does not fetch the partition at all.
 constexpr int seeks_before_restart = 20;
 
+// Of all topics together and, where there are many, of one.
+constexpr std::size_t queued_kilobytes = 16384;
+constexpr std::size_t queued_kilobytes_each = 1024;
+
+// librdkafka's limit is for one queue, and each topic has one. Without a share of it a worker with
+// many topics would hold as many times the memory.
+KafkaOptions with_shares(KafkaOptions options, std::size_t topics) {
+    const std::size_t share =
+        std::max(queued_kilobytes / std::max<std::size_t>(topics, 1), queued_kilobytes_each);
+    options.properties.try_emplace("queued.max.messages.kbytes", Secret(std::to_string(share)));
+    return options;
+}
+
 // The reader, which alone polls and seeks, tags where this reading began: the fence is compared
 // with it.
 Span& span_of(Chunk& chunk, Partition partition, Offset begin) {
@@ -46,7 +59,7 @@ KafkaSource::KafkaSource(const KafkaOptions& options, int worker, std::vector<st
         const KafkaError error(code, reason);
         if (not_authenticated(error) || tls_failed(error)) state->refusal = error;
     };
-    state_->client = make_consumer(options, worker, &state_->callbacks);
+    state_->client = make_consumer(with_shares(options, topics.size()), worker, &state_->callbacks);
 
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {

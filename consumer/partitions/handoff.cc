@@ -14,6 +14,9 @@ constexpr std::size_t queued_batches = 2;
 // With small batches as many messages wait all the same, or each of them would cost a turn of both
 // threads.
 constexpr std::size_t queued_at_least = 2000;
+// Of all topics together: each has a queue, and with many of them memory would hold so many times
+// two batches. A topic that has nothing queued may always read.
+constexpr std::size_t queued_batches_of_all = 8;
 
 std::set<Partition> not_reading(const Assignment& assignment, const std::string& topic,
                                 const Batch& batch) {
@@ -83,6 +86,9 @@ void Handoff::limit(std::size_t topic, std::size_t messages) {
 bool Handoff::has_room(std::size_t topic) const {
     const MutexLock lock(mutex_);
     const Queue& queue = queues_[topic];
+    const std::size_t of_all =
+        std::max(queue.limits.messages * queued_batches_of_all, queued_at_least);
+    if (queue.messages > 0 && messages_ >= of_all) return false;
     return queue.messages < std::max(queue.limits.messages * queued_batches, queued_at_least) &&
            queue.bytes < queue.limits.bytes * queued_batches;
 }
@@ -93,18 +99,21 @@ void Handoff::push(std::size_t topic, Chunk chunk) {
     Queue& queue = queues_[topic];
     if (!queue.chunks.empty() && absorb(queue.chunks.back(), chunk)) return;
     queue.messages += chunk.messages.size();
+    messages_ += chunk.messages.size();
     queue.bytes += chunk.bytes;
     queue.chunks.push_back(std::move(chunk));
     wake_writer_.notify_all();
 }
 
 void Handoff::count(Queue& queue) {
+    messages_ -= queue.messages;
     queue.messages = 0;
     queue.bytes = 0;
     for (const Chunk& chunk : queue.chunks) {
         queue.messages += chunk.messages.size();
         queue.bytes += chunk.bytes;
     }
+    messages_ += queue.messages;
 }
 
 void Handoff::purge(const std::set<TopicPartition>& partitions) {

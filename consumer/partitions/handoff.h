@@ -96,7 +96,7 @@ class Handoff {
         std::size_t bytes = 0;
     };
     void purge(const std::set<TopicPartition>& partitions) ONCEWARD_REQUIRES(mutex_);
-    static void count(Queue& queue);
+    void count(Queue& queue) ONCEWARD_REQUIRES(mutex_);
     std::set<Partition> revoked_in_flight() const ONCEWARD_REQUIRES(mutex_);
     // With its chunk; null if nothing of the partition is queued.
     std::pair<Chunk*, Span*> first_span(const TopicPartition& partition) ONCEWARD_REQUIRES(mutex_);
@@ -105,7 +105,8 @@ class Handoff {
 
     mutable Mutex mutex_;
     std::condition_variable_any wake_writer_;
-    std::condition_variable_any wake_reader_;  // a batch in flight has ended
+    std::condition_variable_any wake_reader_;               // a batch in flight has ended
+    std::size_t messages_ ONCEWARD_GUARDED_BY(mutex_) = 0;  // in all queues
     Assignment assignment_ ONCEWARD_GUARDED_BY(mutex_);
     std::vector<Queue> queues_ ONCEWARD_GUARDED_BY(mutex_);
     std::size_t last_topic_ ONCEWARD_GUARDED_BY(mutex_) = 0;

@@ -92,6 +92,29 @@ TEST_F(HandoffTest, TheQueueIsFullAtTheBytesOfTwoBatches) {
     EXPECT_TRUE(exchange_.has_room(0));
 }
 
+TEST_F(HandoffTest, ManyTopicsShareEightBatchesAndOneThatHasNothingMayRead) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 10; ++i) names.push_back("topic-" + std::to_string(i));
+    Handoff exchange{names, {.messages = 1000, .bytes = 1'000'000}, {1s, 5s}};
+    const TopicPartition first{names[1], Partition{0}};
+    exchange.assigned({first});
+    FenceState fence;
+    fence.owner = "me";
+    exchange.with([&](Assignment& assignment) { assignment.taken(first, fence); });
+    exchange.begin_seeks();
+    exchange.sought(first, Offset{0});
+    for (std::size_t i = 0; i < 7; ++i) exchange.push(i, chunk(zero_, 0, 1000, 1000));
+    exchange.push(7, chunk(zero_, 0, 999, 999));
+    EXPECT_TRUE(exchange.has_room(0));
+    exchange.push(8, chunk(zero_, 0, 1, 1));
+    for (std::size_t i = 0; i < 9; ++i) EXPECT_FALSE(exchange.has_room(i)) << i;
+    EXPECT_TRUE(exchange.has_room(9));
+    EXPECT_EQ(exchange.next_work(true, Handoff::Clock::now()).topic, 1U);
+    EXPECT_TRUE(exchange.has_room(0));
+    exchange.clear();
+    EXPECT_TRUE(exchange.has_room(8));
+}
+
 TEST_F(HandoffTest, WhatWasReadBeforeASeekIsThrownAway) {
     push(zero_, 0, 3, 3);
     push(one_, 0, 2, 2);
