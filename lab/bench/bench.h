@@ -93,8 +93,9 @@ class Bench {
     std::vector<SteadyRuns> steady_rounds(const ConnectionOptions& postgres);
     SteadyTimes steady(const ConnectionOptions& postgres, double rate) const;
     std::vector<std::unique_ptr<Topic>> topics_of(int count, int partitions) const;
-    // The first side against the second one: rate, CPU, memory, start.
-    RowResult many_against_few(std::string_view row, const std::string& setting,
+    // The first side, with so many further partitions or topics, against the second one: rate, CPU,
+    // memory, start.
+    RowResult many_against_few(std::string_view row, const std::string& setting, int further,
                                const std::vector<ManySide>& sides);
     // What another process pays that only reads what is claimed.
     std::string cost_of_reading_along();

@@ -59,15 +59,15 @@ constexpr std::array all{
     Target{"21", "`log`, eight processes, a standby 5 ms away", "`table`, the same", higher, 1.0,
            1.5},
     Target{"22", "rate, 500 partitions and four workers", "4 partitions", higher, 0.5, 0.8},
-    Target{"22", "the worker's CPU a message", "4 partitions", lower, 2, 1.25},
-    Target{"22", "memory at most", "4 partitions", lower, 2, 1.25},
-    Target{"22", "seconds to all fences and the first commit", "4 partitions", lower, 2, 1.25},
-    Target{"22", "seconds of a restart to all fences", "4 partitions", lower, 2, 1.25},
+    Target{"22", "the worker's CPU a message", "4 partitions", lower, 2.5, 1.25},
+    Target{"22", "memory at most", "4 partitions", lower, 3, 1.25},
+    Target{"22", "ms of a start for each further partition", "nothing", lower, 20, 4},
+    Target{"22", "ms of a restart for each further partition", "nothing", lower, 20, 4},
     Target{"23", "rate, 64 topics of 2 partitions", "one topic of 128", higher, 0.5, 0.8},
-    Target{"23", "the worker's CPU a message", "one topic of 128", lower, 2, 1.25},
-    Target{"23", "memory at most", "one topic of 128", lower, 2, 1.25},
-    Target{"23", "seconds to all fences and the first commit", "one topic of 128", lower, 2, 1.25},
-    Target{"23", "seconds of a restart to all fences", "one topic of 128", lower, 2, 1.25},
+    Target{"23", "the worker's CPU a message", "one topic of 128", lower, 2.5, 1.25},
+    Target{"23", "memory at most", "one topic of 128", lower, 3, 1.25},
+    Target{"23", "ms of a start for each further topic", "nothing", lower, 150, 30},
+    Target{"23", "ms of a restart for each further topic", "nothing", lower, 150, 30},
 };
 
 }  // namespace
