@@ -5,7 +5,7 @@
 	campaign-core campaign-mutants campaign-peers bench bench-against bench-peers bench-http \
 	bench-inbox bench-inbox-rotation profile asan tsan format fuzz docs test-inbox linearizable race \
 	late packages packages-test traces-test registry-test debezium-test chart-test page-test \
-	bench-search citus-test model model-traces bench-door soak scale
+	bench-search citus-test model model-traces bench-door bench-routes soak scale
 
 # Arguments for the program: make demo ARGUMENTS="--messages 50000 --json"
 ARGUMENTS ?=
@@ -202,6 +202,12 @@ bench-door: ## The front door compared with a service in Go, row 20: ROUNDS=5 (w
 	@scripts/configure release
 	@cmake --build --preset release --target onceward
 	@scripts/bench-door
+
+bench-routes: ## The front door with 100 routes in turn with one, row 24: ROUNDS=5 (wrk)
+	@scripts/setup door
+	@scripts/configure release
+	@cmake --build --preset release --target onceward
+	@scripts/bench-routes
 
 bench-inbox: ## What a claim by SQL costs, compared with INSERT .. ON CONFLICT: ROUNDS=5
 	@scripts/setup build

@@ -1,9 +1,11 @@
 -- The load of scripts/bench-http and scripts/bench-door, for wrk. Each request is a POST of JSON
--- under a key of its own. From the environment:
+-- under a key of its own; scripts/bench-routes uses it too. From the environment:
 --
 --   BENCH_RUN             what no other run has: the keys begin with it
 --   BENCH_BODY            the body
 --   BENCH_KEY             one key for all of them; empty: a key for each
+--   BENCH_PATHS           the requests go in turn to so many paths, the URL's with /1, /2 ...;
+--                         empty: to the URL's own
 --   BENCH_PAUSE_MS        between two requests of a connection, about; empty: none
 --   BENCH_REFUSED, REFUSED_BODY
 --                         how many of a hundred requests have that other body
@@ -17,6 +19,7 @@ end
 local run = setting("BENCH_RUN") or error("BENCH_RUN is not set")
 local body = setting("BENCH_BODY", "{}")
 local one_key = setting("BENCH_KEY")
+local paths = tonumber(setting("BENCH_PATHS", "0"))
 local pause = tonumber(setting("BENCH_PAUSE_MS", "0"))
 local refused = tonumber(setting("BENCH_REFUSED", "0"))
 local refused_body = setting("REFUSED_BODY")
@@ -32,7 +35,8 @@ end
 function request()
     sent = sent + 1
     local other = refused > 0 and math.random(100) <= refused
-    return wrk.format("POST", nil,
+    local path = paths > 0 and wrk.path .. "/" .. (sent % paths + 1) or nil
+    return wrk.format("POST", path,
         {["Idempotency-Key"] = one_key or string.format("%s-%d-%d", run, number, sent),
             ["Content-Type"] = "application/json"}, other and refused_body or body)
 end
