@@ -22,7 +22,7 @@ constexpr auto leave_limit = 5s;
 // So many seeks in a row that failed mean that librdkafka does not fetch the partition at all.
 constexpr int seeks_before_restart = 20;
 
-// Of all topics together and, where there are many, of one.
+// All topics of a worker together hold so much, and each of them at least the second one.
 constexpr std::size_t queued_kilobytes = 16384;
 constexpr std::size_t queued_kilobytes_each = 1024;
 

@@ -72,9 +72,9 @@ struct KafkaSource::State {
     std::atomic<std::int64_t> below_fence{0};
     bool closed = false;
     std::optional<KafkaError> failed;  // in the rebalance callback; serve() throws it
-    // For questions that are waited for; null without topics. It fetches nothing, and brokers answer
-    // the requests of one connection in turn: after the fetch that is held open at a log's end each
-    // question took 100 ms, and the first start over 500 partitions a minute.
+    // For questions that are waited for; null without topics. It fetches nothing. Brokers answer
+    // the requests of one connection in turn: after the fetch that is held open at a log's end
+    // each question took 100 ms, and the first start over 500 partitions a minute.
     KafkaClient asking;
     KafkaClient client;  // after the queues in destruction order: see ~KafkaSource()
 

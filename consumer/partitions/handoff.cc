@@ -14,8 +14,8 @@ constexpr std::size_t queued_batches = 2;
 // With small batches as many messages wait all the same, or each of them would cost a turn of both
 // threads.
 constexpr std::size_t queued_at_least = 2000;
-// Of all topics together: each has a queue, and with many of them memory would hold so many times
-// two batches. A topic that has nothing queued may always read.
+// The queues of all topics together hold this many batches, or memory would grow with the number of
+// topics. A topic that has nothing queued may always read.
 constexpr std::size_t queued_batches_of_all = 8;
 
 std::set<Partition> not_reading(const Assignment& assignment, const std::string& topic,

@@ -1,5 +1,5 @@
--- Of all topics of a group: the partitions that the process with this id has taken, those that have
--- committed, and the messages that have passed.
+-- The partitions of a group that the process with this id has taken, those that have committed, and
+-- the messages that have passed.
 SELECT count(*) FILTER (WHERE epoch > 0 AND owner_name LIKE '%:' || $2 || '/%'),
     count(*) FILTER (WHERE next_offset > first_offset),
     coalesce(sum(next_offset - first_offset), 0)::bigint
