@@ -16,7 +16,7 @@ constexpr std::size_t queued_batches = 2;
 constexpr std::size_t queued_at_least = 2000;
 // The queues of all topics together hold this many batches, or memory would grow with the number of
 // topics. A topic that has nothing queued may always read.
-constexpr std::size_t queued_batches_of_all = 8;
+constexpr std::size_t queued_batches_of_all = 32;
 
 std::set<Partition> not_reading(const Assignment& assignment, const std::string& topic,
                                 const Batch& batch) {

@@ -63,7 +63,7 @@ constexpr std::array all{
     Target{"22", "memory at most", "4 partitions", lower, 3, 1.25},
     Target{"22", "ms of a start for each further partition", "nothing", lower, 20, 4},
     Target{"22", "ms of a restart for each further partition", "nothing", lower, 20, 4},
-    Target{"23", "rate, 64 topics of 2 partitions", "one topic of 128", higher, 0.3, 0.8},
+    Target{"23", "rate, 64 topics of 2 partitions", "one topic of 128", higher, 0.5, 0.8},
     Target{"23", "the worker's CPU a message", "one topic of 128", lower, 2.5, 1.25},
     Target{"23", "memory at most", "one topic of 128", lower, 3, 1.25},
     Target{"23", "ms of a start for each further topic", "nothing", lower, 150, 30},

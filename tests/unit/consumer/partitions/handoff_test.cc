@@ -92,9 +92,9 @@ TEST_F(HandoffTest, TheQueueIsFullAtTheBytesOfTwoBatches) {
     EXPECT_TRUE(exchange_.has_room(0));
 }
 
-TEST_F(HandoffTest, ManyTopicsShareEightBatchesAndOneThatHasNothingMayRead) {
+TEST_F(HandoffTest, ManyTopicsShareTheirBatchesAndOneThatHasNothingMayRead) {
     std::vector<std::string> names;
-    for (int i = 0; i < 10; ++i) names.push_back("topic-" + std::to_string(i));
+    for (int i = 0; i < 40; ++i) names.push_back("topic-" + std::to_string(i));
     Handoff exchange{names, {.messages = 1000, .bytes = 1'000'000}, {1s, 5s}};
     const TopicPartition first{names[1], Partition{0}};
     exchange.assigned({first});
@@ -103,16 +103,16 @@ TEST_F(HandoffTest, ManyTopicsShareEightBatchesAndOneThatHasNothingMayRead) {
     exchange.with([&](Assignment& assignment) { assignment.taken(first, fence); });
     exchange.begin_seeks();
     exchange.sought(first, Offset{0});
-    for (std::size_t i = 0; i < 7; ++i) exchange.push(i, chunk(zero_, 0, 1000, 1000));
-    exchange.push(7, chunk(zero_, 0, 999, 999));
+    for (std::size_t i = 0; i < 31; ++i) exchange.push(i, chunk(zero_, 0, 1000, 1000));
+    exchange.push(31, chunk(zero_, 0, 999, 999));
     EXPECT_TRUE(exchange.has_room(0));
-    exchange.push(8, chunk(zero_, 0, 1, 1));
-    for (std::size_t i = 0; i < 9; ++i) EXPECT_FALSE(exchange.has_room(i)) << i;
-    EXPECT_TRUE(exchange.has_room(9));
+    exchange.push(32, chunk(zero_, 0, 1, 1));
+    for (std::size_t i = 0; i < 33; ++i) EXPECT_FALSE(exchange.has_room(i)) << i;
+    EXPECT_TRUE(exchange.has_room(33));
     EXPECT_EQ(exchange.next_work(true, Handoff::Clock::now()).topic, 1U);
     EXPECT_TRUE(exchange.has_room(0));
     exchange.clear();
-    EXPECT_TRUE(exchange.has_room(8));
+    EXPECT_TRUE(exchange.has_room(32));
 }
 
 TEST_F(HandoffTest, WhatWasReadBeforeASeekIsThrownAway) {
