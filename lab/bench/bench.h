@@ -67,6 +67,7 @@ class Bench {
     // Rows 7, 12, 13 and 14, of one ledger that is loaded once.
     std::vector<RowResult> loaded(const std::vector<std::string>& rows);
     RowResult purge();
+    RowResult merging();
 
   private:
     Plan plan(Claims claims, int workers = 1) const { return {claims, workers, extent_.batch}; }

@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t batch_claims = 5'000;
 constexpr std::int64_t deleted_at_once = 10'000;
 constexpr int most_looks = 1'000;
+constexpr std::size_t no_merge = 1'000'000;
 constexpr std::int64_t copy_claims = 1'000'000;  // in one COPY, so that none takes long
 
 using Clock = std::chrono::steady_clock;
@@ -73,7 +74,8 @@ std::string random_digests(std::mt19937_64& random, std::int64_t count) {
 
 }  // namespace
 
-LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables), claims_(claims) {
+LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims, std::int64_t each)
+    : tables_(tables), claims_(claims) {
     Connection connection(patient(tables.options()));
     const RegisteredLedger registered =
         register_ledger(connection, options(), "onceward-bench", "loaded");
@@ -84,7 +86,8 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables
     std::int64_t in_generation = 0;
     for (std::int64_t loaded = 0; loaded < claims;) {
         std::string rows(binary::copy_header);
-        const std::int64_t end = std::min(loaded + copy_claims, claims);
+        const std::int64_t end =
+            std::min(loaded + std::min(copy_claims, each > 0 ? each : copy_claims), claims);
         in_generation += end - loaded;
         while (loaded < end) {
             const std::int64_t count = std::min(batch_claims, end - loaded);
@@ -107,7 +110,9 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables
         // Each is three fifths of what is left: segments that are larger than all newer ones
         // together, as merging leaves them.
         const std::int64_t rest = claims - loaded;
-        if (rest > 0 && in_generation * 2 < (in_generation + rest) / 5 * 6) continue;
+        const bool full =
+            each > 0 ? in_generation >= each : in_generation * 2 >= (in_generation + rest) / 5 * 6;
+        if (rest > 0 && !full) continue;
         current_ =
             connection.query(sql::retention_rotate, Parameters{}.integer(ledger_).integer(current_))
                 .integer(0, 0);
@@ -116,7 +121,8 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims) : tables_(tables
     RetentionJob job({.connection = connection.options(),
                       .ledgers = {options()},
                       // One generation of hundreds of millions is read a few times, not dozens.
-                      .sealing = {.shard_claims = std::max(claims / 16, std::int64_t{1'000'000})}});
+                      .sealing = {.shard_claims = std::max(claims / 16, std::int64_t{1'000'000})},
+                      .merge = each > 0 ? MergeRule{.fewest = no_merge} : MergeRule{}});
     // Each call seals one generation, and merges what is due.
     for (std::int64_t sealed = 1; sealed < current_; ++sealed) job.look(connection, options());
     // Autovacuum comes within a minute, and a DROP waits until it has given way: generations that
@@ -158,6 +164,22 @@ double LoadedLedger::purge() const {
         left -= job.look(connection, options()).dropped;
     }
     return seconds_since(begin);
+}
+
+double LoadedLedger::merge() const {
+    Connection connection(patient(tables_.options()));
+    RetentionJob job({.connection = connection.options(), .ledgers = {options()}});
+    const auto begin = Clock::now();
+    int merges = 0;
+    while (job.look(connection, options()).merged) ++merges;
+    if (merges == 0) throw std::runtime_error("nothing was merged");
+    return seconds_since(begin);
+}
+
+std::int64_t LoadedLedger::segment_reads() const {
+    return tables_.connection()
+        .query(lab_sql::bench_segment_reads, Parameters{}.text(std::to_string(ledger_)))
+        .integer(0, 0);
 }
 
 void LoadedLedger::forget_new_claims() const {

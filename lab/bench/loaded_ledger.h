@@ -17,7 +17,8 @@ class LoadedLedger {
     // Makes the ledger and copies so many random digests into its log, 5,000 a batch, in
     // generations of falling size; then has retention's job seal them, and
     // vacuums them.
-    LoadedLedger(Tables& tables, std::int64_t claims);
+    // `each`: how many claims a generation has instead; its segments are not merged then.
+    LoadedLedger(Tables& tables, std::int64_t claims, std::int64_t each = 0);
 
     std::int64_t claims() const { return claims_; }
     // Counts all of the ledger's tables. Throws if a log was left unsealed.
@@ -27,6 +28,10 @@ class LoadedLedger {
     // Unlists what is sealed, as if all watermarks had passed it, and has retention's job drop the
     // tables. Seconds.
     double purge() const;
+    // Has retention's job merge all that is due. Seconds.
+    double merge() const;
+    // How often a block of its segments was looked for, by sessions that have ended.
+    std::int64_t segment_reads() const;
     // Those that were claimed since it was loaded. REQUIRES: no worker runs.
     void forget_new_claims() const;
     // Dead rows in all of the ledger's tables, once the sessions that wrote there are gone.

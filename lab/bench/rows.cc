@@ -247,6 +247,7 @@ std::vector<RowResult> measure(const Setup& setup, const std::vector<std::string
         {"18", &Bench::avro},         {"19", &Bench::under_load},
         {"21", &Bench::stores},       {"22", &Bench::partitions},
         {"23", &Bench::topics},       {"9", &Bench::purge},
+        {"25", &Bench::merging},
     };
     for (const auto& [row, function] : others) {
         if (std::ranges::find(rows, row) == rows.end()) continue;

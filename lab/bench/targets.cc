@@ -68,6 +68,10 @@ constexpr std::array all{
     Target{"23", "memory at most", "one topic of 128", lower, 3, 1.25},
     Target{"23", "ms of a start for each further topic", "nothing", lower, 150, 30},
     Target{"23", "ms of a restart for each further topic", "nothing", lower, 150, 30},
+    Target{"25", "p99 of a commit while segments merge", "the same without", lower, 3, 1.5},
+    Target{"25", "rate meanwhile", "the same without", higher, 0.5, 0.8},
+    Target{"25", "WAL bytes of a merge, a claim", "nothing", lower, 50, 30},
+    Target{"25", "segments' blocks read a batch, for claims that are new", "nothing", lower, 5, 1},
 };
 
 }  // namespace

@@ -13,10 +13,10 @@ using testing::ElementsAre;
 TEST(Targets, TheProgramMeasuresWhatNeedsNoPeer) {
     EXPECT_THAT(measured_rows(),
                 ElementsAre("1", "2", "3", "6", "7", "8", "9", "10", "11", "11b", "12", "13", "14",
-                            "15", "16", "17", "18", "19", "21", "22", "23"));
+                            "15", "16", "17", "18", "19", "21", "22", "23", "25"));
     EXPECT_THAT(measured_rows(true), ElementsAre("1", "2", "3", "4", "4b", "4c", "5", "6", "7", "8",
                                                  "9", "10", "11", "11b", "12", "13", "14", "15",
-                                                 "16", "17", "18", "19", "21", "22", "23"));
+                                                 "16", "17", "18", "19", "21", "22", "23", "25"));
     EXPECT_EQ(targets_of("8").size(), 2U);
     EXPECT_TRUE(targets_of("99").empty());
 }
