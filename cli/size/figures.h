@@ -30,10 +30,10 @@ inline constexpr Figure log_wal{82, "82 bytes a message by `log`, 204 by `table`
 inline constexpr Figure lease_wal{796, "796 bytes a key by `lease`"};
 
 // CPU seconds for a million messages.
-inline constexpr Figure table_worker{4.3, "4.8 CPU s by `log`, 4.3 by `table`"};
-inline constexpr Figure log_worker{4.8, "4.8 CPU s by `log`, 4.3 by `table`"};
-inline constexpr Figure table_server{6.6, "2.1 CPU s by `log`, 6.6 by `table`"};
-inline constexpr Figure log_server{2.1, "2.1 CPU s by `log`, 6.6 by `table`"};
+inline constexpr Figure table_worker{2.3, "2.3 CPU s by `log`, 2.3 by `table`"};
+inline constexpr Figure log_worker{2.3, "2.3 CPU s by `log`, 2.3 by `table`"};
+inline constexpr Figure table_server{4.2, "1.2 CPU s by `log`, 4.2 by `table`"};
+inline constexpr Figure log_server{1.2, "1.2 CPU s by `log`, 4.2 by `table`"};
 // For a million messages and each further process, by `log`: it reads what the others append.
 inline constexpr Figure log_reading{0.21, "cost 0.21 (*n* - 1) CPU s more"};
 
