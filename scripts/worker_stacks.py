@@ -3,9 +3,9 @@
 usage: worker_stacks.py PERF_DATA [SETTING [FOLDED]]
 
 SETTING: the number of the bench's run that is wanted, from 0 on in the order in which they began;
-if it is missing or empty all of them are added up. FOLDED: the stacks of that run's reader, writer and fetching
-thread, as inferno-flamegraph reads them. Times are seconds on a processor. A thread is told by the
-functions that it runs; the bench's own threads, which fill the topic, are left out.
+if it is missing or empty all of them are added up. FOLDED: where the stacks of that run's reader,
+writer and fetching thread go, as inferno-flamegraph reads them. Times are seconds on a processor. A
+thread is known by the functions that it runs; the bench's own, which fill the topic, are left out.
 """
 import collections
 import re
