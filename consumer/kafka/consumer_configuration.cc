@@ -86,8 +86,6 @@ constexpr std::array<std::pair<const char*, const char*>, 7> required{{
     {"allow.auto.create.topics", "false"},
 }};
 
-// For each queue, and each topic has one: KafkaSource shares it among its topics.
-constexpr const char* queued_kilobytes = "16384";
 // librdkafka fetches nothing for this long where it found the queue full. Its default of a second
 // empties the queue under load.
 constexpr const char* full_queue_again_ms = "10";
@@ -114,7 +112,7 @@ KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worke
         // Before librdkafka 2.10 a commit during a cooperative rebalance loses the assignment.
         set(raw, "partition.assignment.strategy", "cooperative-sticky");
     }
-    set(raw, "queued.max.messages.kbytes", queued_kilobytes);
+    set(raw, "queued.max.messages.kbytes", std::to_string(queued_kilobytes));
     set(raw, "fetch.queue.backoff.ms", full_queue_again_ms);
     set(raw, "fetch.wait.max.ms", fetch_wait_ms);
     set(raw, "client.id", "onceward");

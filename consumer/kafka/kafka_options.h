@@ -2,6 +2,7 @@
 // How to reach Kafka and where a partition's reading begins. Plain values.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,6 +10,9 @@
 #include "dedup/base/secret.h"
 
 namespace onceward {
+
+// How much librdkafka holds of fetched messages, unless the configuration says otherwise.
+inline constexpr std::size_t queued_kilobytes = 16384;
 
 struct KafkaOptions {
     std::string bootstrap_servers;

@@ -22,8 +22,7 @@ constexpr auto leave_limit = 5s;
 // So many seeks in a row that failed mean that librdkafka does not fetch the partition at all.
 constexpr int seeks_before_restart = 20;
 
-// All topics of a worker together hold so much, and each of them at least the second one.
-constexpr std::size_t queued_kilobytes = 16384;
+// The smallest share of queued_kilobytes that a topic has.
 constexpr std::size_t queued_kilobytes_each = 1024;
 
 // librdkafka's limit is for one queue, and each topic has one. Without a share of it a worker with

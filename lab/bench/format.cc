@@ -25,4 +25,6 @@ std::string three_digits(double value) {
     return fixed(value, size < 10 ? 2 : size < 100 ? 1 : 0);
 }
 
+std::string milliseconds_text(double seconds) { return fixed(seconds * 1e3, 2) + " ms"; }
+
 }  // namespace onceward::bench

@@ -14,7 +14,7 @@
 namespace onceward::bench {
 namespace {
 
-std::string content(const char* path) {
+std::string content(const std::string& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -40,6 +40,11 @@ std::string value_in(const std::string& text, const std::string& name) {
         return begin == std::string::npos ? "" : line.substr(begin);
     }
     return "";
+}
+
+double kilobytes_in(const std::string& file, const std::string& name) {
+    const std::string value = value_in(content(file), name);
+    return value.empty() ? 0 : std::stod(value);
 }
 
 MachineTime machine_time_in(const std::string& stat) {

@@ -31,5 +31,7 @@ std::string file_system_in(const std::string& mountinfo, const std::string& path
 // Pure: the first value under this name in text such as /proc/cpuinfo's and /proc/meminfo's; ''
 // where there is none.
 std::string value_in(const std::string& text, const std::string& name);
+// That value of a file such as /proc/PID/status, which has it in kB; 0 if there is none.
+double kilobytes_in(const std::string& file, const std::string& name);
 
 }  // namespace onceward::bench

@@ -1,11 +1,11 @@
 #include "lab/bench/many.h"
 
 #include <chrono>
-#include <fstream>
 #include <functional>
 #include <stdexcept>
 #include <thread>
 
+#include "lab/bench/machine.h"
 #include "lab/queries.h"
 
 namespace onceward::bench {
@@ -23,12 +23,8 @@ std::string table_number(std::size_t number) {
 }
 
 double peak_megabytes(pid_t process) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/status");
-    for (std::string word; file >> word;) {
-        if (word != "VmHWM:") continue;
-        double kilobytes = 0;
-        if (file >> kilobytes) return kilobytes * 1024 / 1e6;
-    }
+    const double kilobytes = kilobytes_in("/proc/" + std::to_string(process) + "/status", "VmHWM");
+    if (kilobytes > 0) return kilobytes * 1024 / 1e6;
     throw std::runtime_error("the process is gone, or its system does not count its memory");
 }
 

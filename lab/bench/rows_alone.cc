@@ -80,10 +80,10 @@ RowResult Bench::latency() {
         slow_commits.push_back(percentile(times.commits, 0.99));
         p50.push_back(percentile(times.visible, 0.5));
         p99.push_back(percentile(times.visible, 0.99));
-        setup_.progress("  " + std::to_string(round_) + ". p50 " + fixed(p50.back() * 1e3, 2) +
-                        " ms, p99 " + fixed(p99.back() * 1e3, 2) + " ms; a commit " +
-                        fixed(commits.back() * 1e3, 2) + " ms, p99 " +
-                        fixed(slow_commits.back() * 1e3, 2) + " ms");
+        setup_.progress("  " + std::to_string(round_) + ". p50 " + milliseconds_text(p50.back()) +
+                        ", p99 " + milliseconds_text(p99.back()) + "; a commit " +
+                        milliseconds_text(commits.back()) + ", p99 " +
+                        milliseconds_text(slow_commits.back()));
     }
     RowResult result = begin(
         "15", grouped(extent_.timed_messages) +
@@ -91,10 +91,10 @@ RowResult Bench::latency() {
                   "with as many commits of one row; both against the commits' median");
     result.outcomes = {{targets_of("15")[0], ratio(p50, commits)},
                        {targets_of("15")[1], ratio(p99, commits)}};
-    result.notes.push_back("p50 " + fixed(summarize(p50).median * 1e3, 2) + " ms, p99 " +
-                           fixed(summarize(p99).median * 1e3, 2) + " ms, one commit " +
-                           fixed(summarize(commits).median * 1e3, 2) + " ms, its p99 " +
-                           fixed(summarize(slow_commits).median * 1e3, 2) + " ms (medians)");
+    result.notes.push_back("p50 " + milliseconds_text(summarize(p50).median) + ", p99 " +
+                           milliseconds_text(summarize(p99).median) + ", one commit " +
+                           milliseconds_text(summarize(commits).median) + ", its p99 " +
+                           milliseconds_text(summarize(slow_commits).median) + " (medians)");
     return result;
 }
 

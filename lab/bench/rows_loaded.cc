@@ -132,7 +132,7 @@ RowResult Bench::purge() {
         return p99s(runs[i], &CommitTimes::transactions);
     };
     const auto milliseconds = [](const std::vector<double>& seconds) {
-        return fixed(summarize(seconds).median * 1e3, 2) + " ms";
+        return milliseconds_text(summarize(seconds).median);
     };
     RowResult result = begin(
         "9",

@@ -51,7 +51,7 @@ RowResult Bench::merging() {
     }
     const auto commits = [&](std::size_t i) { return p99s(runs[i], &CommitTimes::commits); };
     const auto milliseconds = [](const std::vector<double>& all) {
-        return fixed(summarize(all).median * 1e3, 2) + " ms";
+        return milliseconds_text(summarize(all).median);
     };
     RowResult result =
         begin("25", consumed_setting(load) + ", no duplicates, one worker, `log`, reach global; " +

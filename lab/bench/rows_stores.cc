@@ -26,8 +26,6 @@ ConnectionOptions options_of(const PrivatePostgres& server) {
     return options;
 }
 
-std::string milliseconds_of(double seconds) { return fixed(seconds * 1e3, 2) + " ms"; }
-
 }  // namespace
 
 // Messages a second from the first that is sent to the last row, while a producer sends as fast as
@@ -107,7 +105,7 @@ RowResult Bench::stores() {
         };
         return setting + (": `log` " + rate(2 * server)) + " messages/s, `table` " +
                rate(2 * server + 1) + "; a lone commit of one row takes " +
-               milliseconds_of(commits[server]) + " (median)";
+               milliseconds_text(commits[server]) + " (median)";
     };
     result.notes = {note("eight processes", 0), note("with the standby", 1)};
     return result;

@@ -3,32 +3,13 @@
 // due. Borrows its two sockets, which do not block. Belongs to the link's thread; throws
 // std::bad_alloc alone.
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstddef>
 #include <deque>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace onceward {
-
-// Closes what it holds.
-class Descriptor {
-  public:
-    explicit Descriptor(int number) : number_(number) {}
-    ~Descriptor() {
-        if (number_ >= 0) close(number_);
-    }
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&&) = delete;
-    int number() const { return number_; }
-    bool open() const { return number_ >= 0; }
-
-  private:
-    int number_;
-};
 
 class DelayedWay {
   public:

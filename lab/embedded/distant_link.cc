@@ -1,9 +1,5 @@
 #include "lab/embedded/distant_link.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -16,49 +12,23 @@
 #include <vector>
 
 #include "lab/embedded/delayed_way.h"
+#include "lab/embedded/socket.h"
 
 namespace onceward {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-sockaddr_in loopback(std::uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
-Descriptor listen_anywhere(std::uint16_t& port) {
-    Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    sockaddr_in address = loopback(0);
-    socklen_t size = sizeof address;
-    if (bind(listener.number(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        listen(listener.number(), SOMAXCONN) != 0 ||
-        getsockname(listener.number(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
-        throw std::system_error(errno, std::generic_category(), "listening on 127.0.0.1");
-    port = ntohs(address.sin_port);
-    return listener;
-}
-
-// Without Nagle's algorithm, which would add a delay of its own.
-void prepare(const Descriptor& socket) {
-    const int on = 1;
-    setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    fcntl(socket.number(), F_SETFL, fcntl(socket.number(), F_GETFL) | O_NONBLOCK);
-}
-
 // The two ends of a connection, and the two ways between them.
 struct Connected {
-    Connected(Descriptor nearer, Descriptor farther)
+    Connected(Socket nearer, Socket farther)
         : near(std::move(nearer)),
           far(std::move(farther)),
-          there(near.number(), far.number()),
-          back(far.number(), near.number()) {}
+          there(near.get(), far.get()),
+          back(far.get(), near.get()) {}
 
-    Descriptor near;
-    Descriptor far;
+    Socket near;
+    Socket far;
     DelayedWay there;
     DelayedWay back;
 };
@@ -76,7 +46,7 @@ class DistantLink::Engine {
         thread_ = std::thread([this] { run(); });
     }
     ~Engine() {
-        eventfd_write(stop_.number(), 1);
+        eventfd_write(stop_.get(), 1);
         thread_.join();
     }
 
@@ -97,7 +67,7 @@ class DistantLink::Engine {
 
     // Until there is something to do. False: this is the end.
     bool wait() {
-        polled_ = {{stop_.number(), POLLIN, 0}, {listener_.number(), POLLIN, 0}};
+        polled_ = {{stop_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
         std::optional<Clock::time_point> due;
         const Clock::time_point now = Clock::now();
         for (const Connected& connected : connections_) {
@@ -125,15 +95,11 @@ class DistantLink::Engine {
 
     void accept_all() {
         for (;;) {
-            Descriptor near(accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC));
+            Socket near(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
             if (!near.open()) return;
-            Descriptor far(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-            const sockaddr_in address = loopback(target_);
-            if (connect(far.number(), reinterpret_cast<const sockaddr*>(&address),
-                        sizeof address) != 0)
-                continue;
             prepare(near);
-            prepare(far);
+            Socket far = connect_to(target_);
+            if (!far.open()) continue;
             connections_.emplace_back(std::move(near), std::move(far));
         }
     }
@@ -141,8 +107,8 @@ class DistantLink::Engine {
     const std::uint16_t target_;
     const std::chrono::microseconds delay_;
     std::uint16_t port_ = 0;
-    const Descriptor listener_;
-    const Descriptor stop_;
+    const Socket listener_;
+    const Socket stop_;
     std::list<Connected> connections_;
     std::vector<pollfd> polled_;
     std::thread thread_;

@@ -1,13 +1,13 @@
 #include "lab/embedded/reserved_port.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <random>
 #include <stdexcept>
 #include <utility>
+
+#include "lab/embedded/socket.h"
 
 namespace onceward {
 
@@ -18,11 +18,8 @@ ReservedPort::ReservedPort() {
         number_ = static_cast<std::uint16_t>(ports(random));
         holder_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (holder_ < 0) break;
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(number_);
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        if (bind(holder_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+        const sockaddr_in address = loopback(number_);
+        if (bind(holder_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
             // Only now: asked for before bind(), it would share the port with another holder.
             const int yes = 1;
             setsockopt(holder_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);

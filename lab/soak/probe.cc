@@ -7,6 +7,7 @@
 
 #include "cli/admin/admin_server.h"
 #include "lab/bench/cpu.h"
+#include "lab/bench/machine.h"
 #include "lab/embedded/child_process.h"
 #include "lab/queries.h"
 
@@ -18,24 +19,15 @@ namespace fs = std::filesystem;
 
 constexpr double million = 1e6;
 
-// A value of `Name:   123 kB` lines; 0 if the process is gone.
-double kilobytes_in(const std::string& file, const std::string& name) {
-    std::ifstream lines(file);
-    for (std::string line; std::getline(lines, line);) {
-        if (line.starts_with(name + ":")) return std::stod(line.substr(name.size() + 1));
-    }
-    return 0;
-}
-
 std::string folder_of(pid_t process) { return "/proc/" + std::to_string(process); }
 
 double resident_mb(pid_t process) {
-    return kilobytes_in(folder_of(process) + "/status", "VmRSS") * 1024 / million;
+    return bench::kilobytes_in(folder_of(process) + "/status", "VmRSS") * 1024 / million;
 }
 
 // Shared memory counts a share in each process that has it, so that the sum has it once.
 double proportional_mb(pid_t process) {
-    return kilobytes_in(folder_of(process) + "/smaps_rollup", "Pss") * 1024 / million;
+    return bench::kilobytes_in(folder_of(process) + "/smaps_rollup", "Pss") * 1024 / million;
 }
 
 double entries_of(const std::string& folder) {

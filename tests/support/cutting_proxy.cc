@@ -1,9 +1,5 @@
 #include "tests/support/cutting_proxy.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -13,7 +9,6 @@
 #include <atomic>
 #include <list>
 #include <mutex>
-#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,45 +16,6 @@
 #include "tests/support/proxied_link.h"
 
 namespace onceward::support {
-namespace {
-
-sockaddr_in loopback(std::uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
-// Nobody waits for more bytes to fill a packet: the proxy shall not add latency of its own.
-void prepare(const Socket& socket) {
-    const int on = 1;
-    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
-}
-
-Socket connect_to(std::uint16_t port) {
-    Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const sockaddr_in address = loopback(port);
-    if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-        return Socket();
-    prepare(socket);
-    return socket;
-}
-
-Socket listen_anywhere(std::uint16_t& port) {
-    Socket listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    sockaddr_in address = loopback(0);
-    socklen_t size = sizeof address;
-    if (bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        listen(listener.get(), 128) != 0 ||
-        getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
-        throw std::runtime_error("the proxy cannot listen on 127.0.0.1");
-    port = ntohs(address.sin_port);
-    return listener;
-}
-
-}  // namespace
 
 class CuttingProxy::Engine {
   public:

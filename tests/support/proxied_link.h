@@ -2,8 +2,6 @@
 // One connection that goes through the proxy: two sockets and what waits to be written to them.
 // Belongs to the proxy's thread.
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -13,31 +11,11 @@
 #include <string_view>
 #include <utility>
 
+#include "lab/embedded/socket.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/frontend_parser.h"
 
 namespace onceward::support {
-
-class Socket {
-  public:
-    explicit Socket(int descriptor = -1) : descriptor_(descriptor) {}
-    ~Socket() { close(); }
-    Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-    Socket& operator=(Socket&& other) noexcept {
-        close();
-        descriptor_ = std::exchange(other.descriptor_, -1);
-        return *this;
-    }
-    int get() const { return descriptor_; }
-    bool open() const { return descriptor_ >= 0; }
-    void close() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-        descriptor_ = -1;
-    }
-
-  private:
-    int descriptor_;
-};
 
 struct ByteCut {
     CuttingProxy::Direction direction;

@@ -13,19 +13,17 @@
 #include <stdexcept>
 #include <vector>
 
+#include "lab/embedded/socket.h"
 #include "tests/faults/campaign/draws.h"
 #include "tests/faults/campaign/message_source.h"
 #include "tests/faults/campaign/request_clients.h"
 #include "tests/faults/campaign/worker_configuration.h"
-#include "tests/support/proxied_link.h"
 
 namespace onceward::campaign {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using support::Socket;
 
-constexpr int most_waiting = 512;
 constexpr milliseconds longest_look{20};
 constexpr int most_failures = 3;
 
@@ -34,20 +32,6 @@ std::string lower(std::string text) {
         return static_cast<char>(std::tolower(letter));
     });
     return text;
-}
-
-Socket listen_anywhere(int& port) {
-    Socket listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (bind(listener.get(), generic, size) != 0 || listen(listener.get(), most_waiting) != 0 ||
-        getsockname(listener.get(), generic, &size) != 0)
-        throw std::runtime_error("the webhooks' server cannot listen on 127.0.0.1");
-    port = ntohs(address.sin_port);
-    return listener;
 }
 
 // One header of a call, where it is one that counts.
@@ -118,7 +102,7 @@ struct HookServer::Peers {
         HookAnswer answer;
         Clock::time_point due;
     };
-    int port = 0;
+    std::uint16_t port = 0;
     Socket listener = listen_anywhere(port);
     std::vector<Peer> all;
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "clients/cpp/client.h"
-#include "tests/support/proxied_link.h"
+#include "lab/embedded/socket.h"
 
 namespace onceward::support {
 namespace {
@@ -23,9 +23,7 @@ class RawServer {
   public:
     explicit RawServer(std::string answer)
         : answer_(std::move(answer)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        sockaddr_in address = loopback(0);
         socklen_t size = sizeof address;
         auto* generic = reinterpret_cast<sockaddr*>(&address);
         if (::bind(listener_.get(), generic, size) != 0 || ::listen(listener_.get(), 8) != 0 ||

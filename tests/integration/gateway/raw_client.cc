@@ -1,6 +1,5 @@
 #include "tests/integration/gateway/raw_client.h"
 
-#include <arpa/inet.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -10,6 +9,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "lab/embedded/socket.h"
+
 namespace onceward::support {
 namespace {
 
@@ -17,10 +18,7 @@ constexpr int longest_read = 30'000;
 
 int connected(std::uint16_t port) {
     const int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const sockaddr_in address = loopback(port);
     if (connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
         return made;
     }

@@ -8,9 +8,9 @@
 #include <array>
 #include <filesystem>
 
+#include "lab/embedded/socket.h"
 #include "tests/faults/campaign/message_source.h"
 #include "tests/faults/checker/produced_list.h"
-#include "tests/support/proxied_link.h"
 #include "tests/support/unique.h"
 
 namespace onceward::campaign {
@@ -79,18 +79,15 @@ TEST(CampaignHook, WritesDownWhatItHasAnswered) {
     const auto file =
         std::filesystem::temp_directory_path() / (support::unique_name("calls") + ".ndjson");
     HookServer server(plan, file);
-    const support::Socket client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(server.port()));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const Socket client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address = loopback(static_cast<std::uint16_t>(server.port()));
     ASSERT_EQ(connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     const std::string text = std::string(head) + "{\"id\": 17}";
     ASSERT_EQ(send(client.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
     std::array<char, 15> answer{};
     ASSERT_EQ(recv(client.get(), answer.data(), answer.size(), MSG_WAITALL), 15);
     EXPECT_EQ(std::string(answer.data(), answer.size()), "HTTP/1.1 200 To");
-    const support::Socket other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const Socket other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(connect(other.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     std::string called = "POST /calls/a-1" + std::string(head).substr(7);
     called.replace(called.find("10\r"), 2, "13");

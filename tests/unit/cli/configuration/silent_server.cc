@@ -6,19 +6,9 @@
 
 #include <stdexcept>
 
+#include "lab/embedded/socket.h"
+
 namespace onceward::test {
-namespace {
-
-sockaddr_in loopback(std::uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
-}  // namespace
-
 SilentServer::SilentServer() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
     sockaddr_in address = loopback(0);
     socklen_t size = sizeof address;

@@ -2,11 +2,11 @@
 
 #include "lab/embedded/reserved_port.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "lab/embedded/socket.h"
 
 namespace onceward {
 namespace {
@@ -16,11 +16,9 @@ bool listens(std::uint16_t port, bool reuse) {
     const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int value = reuse ? 1 : 0;
     setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &value, sizeof value);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const bool bound = bind(server, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    const sockaddr_in address = loopback(port);
+    const bool bound =
+        bind(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     const bool listening = bound && listen(server, 1) == 0;
     close(server);
     return listening;
