@@ -150,6 +150,8 @@ void PageReads::ask_brokers(std::vector<PartitionView>& views) {
         }
     } catch (const KafkaError& error) {
         log_debug("page.brokers_failed", {{"error", error.what()}});
+        // A client that has forgotten its brokers does not find them again: see bootstrap_again().
+        brokers_.reset();
         brokers_again_ = Clock::now() + brokers_pause;
     }
 }

@@ -114,7 +114,9 @@ void KafkaSource::serve() {
 std::optional<KafkaError> KafkaSource::refusal() const { return state_->refusal; }
 
 void KafkaSource::bootstrap_again() {
-    rd_kafka_brokers_add(state_->client.get(), state_->bootstrap_servers.c_str());
+    for (const KafkaClient* client : {&state_->client, &state_->asking}) {
+        if (*client) rd_kafka_brokers_add(client->get(), state_->bootstrap_servers.c_str());
+    }
 }
 
 void KafkaSource::wait(std::chrono::milliseconds timeout) {

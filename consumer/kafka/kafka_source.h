@@ -86,10 +86,11 @@ class KafkaSource {
     // The last failure that serve() met and that no broker's return would end: a refused login, TLS
     // that fails. nullopt if there is none.
     std::optional<KafkaError> refusal() const;
-    // For a consumer that has been in no group for long. DANGER: if a broker that shuts down
-    // answers with an empty list of brokers, librdkafka forgets every broker that it knows and
-    // never asks the bootstrap servers again (seen with 2.14.2, its issue 5301), and the worker
-    // would hang for ever. Known servers are added once.
+    // For a consumer that has been in no group for long, and after a question that failed. From
+    // any thread. DANGER: if a broker that shuts down answers with an empty list of brokers,
+    // librdkafka forgets every broker that it knows and never asks the bootstrap servers again
+    // (seen with 2.14.2, its issue 5301), and the worker would hang for ever. Each of the two
+    // clients can forget them while the other does not. Known servers are added once.
     void bootstrap_again();
     // Until there may be something to serve or to read, or wake() was called.
     void wait(std::chrono::milliseconds timeout);

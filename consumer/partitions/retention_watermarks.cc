@@ -66,6 +66,7 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
         } catch (const KafkaError& error) {
             not_before_[partition.topic] = now + after_failure;
             log_warning("watermark.failed", {{"topic", partition.topic}, {"error", error.what()}});
+            source.bootstrap_again();
         }
     }
     return found;

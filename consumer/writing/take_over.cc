@@ -41,6 +41,7 @@ void TakeOver::run(const TopicPartition& partition) {
         failures_.halt(partition, {HaltReason::fence_lost, lost.what()}, 0ms);
     } catch (const KafkaError& error) {
         log_warning("kafka.query_failed", {{"topic", partition.topic}, {"error", error.what()}});
+        source_.bootstrap_again();
         postpone(kafka_pause);
     } catch (const std::runtime_error& error) {
         failures_.stop_topic(topic, error.what(), options_.first_retry);
