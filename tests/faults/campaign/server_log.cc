@@ -1,6 +1,7 @@
 #include "tests/faults/campaign/server_log.h"
 
 #include <fstream>
+#include <utility>
 
 namespace onceward::campaign {
 
@@ -14,6 +15,19 @@ bool a_worker_was_told(const std::filesystem::path& log, std::uintmax_t from,
             return true;
     }
     return false;
+}
+
+DeadlockWatch::DeadlockWatch(std::filesystem::path log)
+    : log_(std::move(log)), begin_(std::filesystem::file_size(log_)) {}
+
+std::int64_t DeadlockWatch::seen() const {
+    std::ifstream file(log_);
+    file.seekg(static_cast<std::streamoff>(begin_));
+    std::int64_t count = 0;
+    for (std::string line; std::getline(file, line);) {
+        count += line.find("deadlock detected") != std::string::npos ? 1 : 0;
+    }
+    return count;
 }
 
 }  // namespace onceward::campaign

@@ -62,12 +62,18 @@ void write_webhook(std::ostream& file, const Names& names, std::size_t topic, in
 
 void write_ledger(std::ostream& file, const Plan& plan, const Names& names) {
     const bool leases = plan.outside == Outside::webhook;
-    file << "    ledger:\n      store: "
-         << (leases                 ? "lease"
-             : plan.ledger.converts ? "auto"
-             : plan.ledger.log      ? "log"
-                                    : "table")
-         << "\n      retention: " << plan.ledger.retention.count()
+    const bool by_default = plan.outside == Outside::nothing && !plan.ledger.per_partition;
+    file << "    ledger:\n";
+    // A log is what is made where no store is said.
+    if (!plan.ledger.log || !by_default) {
+        file << "      store: "
+             << (leases                 ? "lease"
+                 : plan.ledger.converts ? "auto"
+                 : plan.ledger.log      ? "log"
+                                        : "table")
+             << "\n";
+    }
+    file << "      retention: " << plan.ledger.retention.count()
          << "ms\n      rotate_after: " << plan.ledger.rotate_after.count()
          << "ms\n      rotate_claims: " << plan.ledger.rotate_claims << "\n";
     if (leases) file << "      lease: 1500ms\n";
@@ -145,6 +151,17 @@ void write_routes(std::ostream& file, const Plan& plan, const Names& names, int 
 std::string ledger_of(const Plan& plan, const Names& names, std::size_t topic) {
     return plan.workload.one_operation ? names.group + "-shared"
                                        : names.group + "/" + names.topics.at(topic);
+}
+
+std::string table_ledgers(const Plan& plan, const Names& names) {
+    std::string sql;
+    for (std::size_t topic = 0; topic < names.topics.size(); ++topic) {
+        sql += "INSERT INTO " + names.schema +
+               ".ledgers (name, store, reach, retention) VALUES ('" +
+               ledger_of(plan, names, topic) +
+               "', 'table', 'global', '1 day') ON CONFLICT DO NOTHING; ";
+    }
+    return sql;
 }
 
 const char* const request_columns =

@@ -21,6 +21,8 @@ std::string worker_configuration(const Plan& plan, const Names& names, const Add
                                  int slot);
 // The name of that topic's ledger.
 std::string ledger_of(const Plan& plan, const Names& names, std::size_t topic);
+// The statements that make each topic's ledger, as a table.
+std::string table_ledgers(const Plan& plan, const Names& names);
 // What all members of the group agree on.
 support::Properties group_properties(const FleetPlan& fleet);
 // Says in each call of a webhook who called.
