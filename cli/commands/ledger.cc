@@ -28,9 +28,9 @@ void require_automatic(const OperatorSetup& setup, const std::string& name) {
     if (ledger->second.any_store || ledger->second.store == StoreKind::log) return;
     throw CommandError(
         exit_failure,
-        "the configuration says `store: " + std::string(to_text(ledger->second.store)) +
-            "` for ledger " + name + ", so that its workers would stop",
-        "write `store: auto`, restart the workers, and say this again");
+        "by the configuration ledger " + name + " is a `" +
+            std::string(to_text(ledger->second.store)) + "`, so that its workers would stop",
+        "remove `store` or write `store: auto`, restart the workers, and say this again");
 }
 
 nlohmann::json plan_json(const LedgerArguments& arguments, const ConversionPlan& plan) {

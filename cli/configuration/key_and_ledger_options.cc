@@ -75,19 +75,20 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "in the other, if the operations are the same too. For a route the default is "
      "`<group>/<method> <path>`."},
     {"topics[].ledger.store",
-     "table",
+     "<auto; table where results are stored, requests claim or key.minted_at is given>",
      {OptionType::choice,
       [](To& to, const In& value) {
           const Choice& choice = std::get<Choice>(value);
           to.ledger.any_store = choice.name == "auto";
           to.ledger.store =
-              to.ledger.any_store ? StoreKind::table : static_cast<StoreKind>(choice.index);
+              to.ledger.any_store ? StoreKind::log : static_cast<StoreKind>(choice.index);
       },
       {"table", "log", "lease", "auto"}},
-     "How claims are kept. `table`: plain rows under a unique index, which anyone can query. "
-     "`log`: appended without an index, several times as fast; each process remembers the digests. "
-     "Both are exact. `auto`, of a topic: the store that the ledger has, table or log, also when "
-     "`onceward ledger convert` changes it while the workers run; a new ledger is a table. "
+     "How claims are kept. `log`: appended without an index, several times as fast; each process "
+     "remembers the digests. `table`: plain rows under a unique index, which anyone can query, and "
+     "in which `once()` and the inbox can claim as well. Both are exact. `auto`, of a topic: the "
+     "store that the ledger has, table or log, also when `onceward ledger convert` changes it "
+     "while the workers run; a new ledger is a `log`. "
      "`lease`, with a `webhook` or an `upstream` alone: each key is claimed in one "
      "transaction and its end is written in another.",
      "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "

@@ -257,33 +257,60 @@ class OptionReader {
         if (topic.key.operation.empty()) topic.key.operation = own_name;
         if (ledger.name.empty()) ledger.name = own_name;
         topic.ledger = ledger.name;
-        const auto [found, first] = configuration_.ledgers.emplace(ledger.name, ledger);
-        if (first) return;
-        found->second.stores_results = found->second.stores_results || ledger.stores_results;
-        compare_ledgers(found->second, ledger, path);
+        LedgerOptions& kept = configuration_.ledgers.emplace(ledger.name, ledger).first->second;
+        kept.stores_results = kept.stores_results || ledger.stores_results;
+        compare_ledgers(kept, ledger, path);
+        settle_store(kept, topic, ledger, path);
+    }
+
+    // The store that a topic says is that of all topics with its ledger. If none says one, it is a
+    // `table` if one of them needs a table, and else whatever the ledger is.
+    void settle_store(LedgerOptions& kept, const TopicConfiguration& topic,
+                      const LedgerOptions& ledger, const std::string& path) {
+        StoreBy& by = stores_[kept.name];
+        if (report_.given(path + ".ledger.store")) {
+            const bool same = kept.store == ledger.store && kept.any_store == ledger.any_store;
+            differ(by != StoreBy::topic || same, kept.name, path, "store");
+            by = StoreBy::topic;
+            kept.store = ledger.store;
+            kept.any_store = ledger.any_store;
+        }
+        const bool minted = topic.key.minted_at.kind != MintedSource::Kind::none;
+        if (kept.stores_results || minted) by = std::max(by, StoreBy::need);
+        if (by == StoreBy::topic) return;
+        kept.any_store = by == StoreBy::nobody;
+        kept.store = kept.any_store ? StoreKind::log : StoreKind::table;
     }
 
     void compare_ledgers(const LedgerOptions& first, const LedgerOptions& again,
                          const std::string& path) {
-        const auto differ = [&](bool same, const char* option) {
-            if (same) return;
-            report_.error_at(path + ".ledger." + option,
-                             "The ledger `" + first.name + "` has another `" + option +
-                                 "` at a topic above. One ledger has one: write the same value at "
-                                 "each topic that names it, or another ledger name.");
+        const auto compare = [&](bool same, const char* option) {
+            differ(same, first.name, path, option);
         };
-        differ(first.store == again.store && first.any_store == again.any_store, "store");
-        differ(first.reach == again.reach, "reach");
-        differ(first.retention == again.retention, "retention");
-        differ(first.rotate_after == again.rotate_after, "rotate_after");
-        differ(first.rotate_claims == again.rotate_claims, "rotate_claims");
-        differ(first.purge_hours == again.purge_hours, "purge_hours");
-        differ(first.lease == again.lease, "lease");
+        compare(first.reach == again.reach, "reach");
+        compare(first.retention == again.retention, "retention");
+        compare(first.rotate_after == again.rotate_after, "rotate_after");
+        compare(first.rotate_claims == again.rotate_claims, "rotate_claims");
+        compare(first.purge_hours == again.purge_hours, "purge_hours");
+        compare(first.lease == again.lease, "lease");
     }
+
+    void differ(bool same, const std::string& ledger, const std::string& path,
+                const std::string& option) {
+        if (same) return;
+        report_.error_at(path + ".ledger." + option,
+                         "The ledger `" + ledger + "` has another `" + option +
+                             "` at a topic above. One ledger has one: write the same value at "
+                             "each topic that names it, or another ledger name.");
+    }
+
+    // Who decides a ledger's store, of the topics that have been read; a later one goes first.
+    enum class StoreBy : std::uint8_t { nobody, need, topic };
 
     Configuration& configuration_;
     Report& report_;
     OptionTarget to_;
+    std::map<std::string, StoreBy> stores_;  // by the ledger's name
 };
 
 }  // namespace

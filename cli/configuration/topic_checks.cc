@@ -200,7 +200,7 @@ void check_minted(const TopicConfiguration& topic, const LedgerOptions& ledger, 
                source.kind != KeySource::Kind::record_key;
     };
     at.check({
-        {ledger.store == StoreKind::log, "key.minted_at",
+        {ledger.store == StoreKind::log && !ledger.any_store, "key.minted_at",
          "A `log` does not know since when it remembers keys. Write `store: table`."},
         {ledger.any_store, "key.minted_at",
          "With `store: auto` the ledger may be a `log`, which does not know since when it "
@@ -254,11 +254,15 @@ void check_hot_key(const HotKeyPolicy& hot_key, const LedgerOptions& ledger, con
 }  // namespace
 
 void check_ledger(const LedgerOptions& ledger, const Section& at) {
-    if (ledger.store == StoreKind::table && ledger.reach != Reach::global) {
-        at.error("ledger.reach",
-                 "The `table` store always finds duplicates everywhere. Write `reach: global`, or "
-                 "`store: log`.");
-    }
+    const bool partition = ledger.reach == Reach::partition;
+    at.check({
+        {partition && ledger.store == StoreKind::table, "ledger.reach",
+         "The `table` store always finds duplicates everywhere. Write `reach: global`, or "
+         "`store: log`."},
+        {partition && ledger.any_store, "ledger.reach",
+         "Without `store: log` the ledger may be a `table`, which always finds duplicates "
+         "everywhere. Write `store: log`, or `reach: global`."},
+    });
     const std::string rotation = at.given_of("ledger.rotate_after", "ledger.retention");
     if (ledger.rotate_after > ledger.retention) {
         at.error(rotation, "`rotate_after` (" + duration_text(ledger.rotate_after) +

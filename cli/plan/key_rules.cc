@@ -99,12 +99,12 @@ void judge_ledger(const KeyChange& change, std::vector<Consequence>& found) {
                                  has + "`, which cannot be changed by this",
                          .instead = instead});
     };
-    const bool to_log = known->store == "table" && next.store == StoreKind::log;
+    const bool to_log = known->store == "table" && next.store == StoreKind::log && !next.any_store;
     const bool keeps_it =
         next.any_store ? known->store != "lease" : known->store == to_text(next.store);
     if (to_log) {
         refused("ledger.store", known->store,
-                "write `auto`, restart the workers, and then run `onceward ledger convert`");
+                "remove it, restart the workers, and then run `onceward ledger convert`");
     } else if (!keeps_it) {
         refused("ledger.store", known->store);
     } else if (std::ranges::find(change.options, "ledger.store") != change.options.end()) {

@@ -33,7 +33,7 @@ struct LedgerOptions {
     std::string name;  // default: `<group>/<topic>`
     StoreKind store = StoreKind::table;
     // `store: auto`: a ledger that is there keeps its store, table or log, also if that changes
-    // while the process runs; `store` is that of a new one.
+    // while the process runs; `store` is that of a new one, a log by the configuration.
     bool any_store = false;
     Reach reach = Reach::global;
     // How long, in the log's time, a claim is kept at least. Longer finds later duplicates and

@@ -29,6 +29,14 @@ class ConversionByHand : public Operator {
 
 constexpr const char* automatic = "    ledger: {store: auto}\n";
 
+// One that was made before new ones were logs.
+TEST_F(ConversionByHand, OfATopicThatSaysNoStoreNeedsNoOtherConfiguration) {
+    const Configured configured("nowhere:1");
+    const Outcome done = run_as_owner(convert(configured, {"--yes", "--reason", "faster"}));
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_EQ(store(), "log");
+}
+
 TEST_F(ConversionByHand, SaysWhatItWouldDoAndDoesItWithYes) {
     const Configured configured("nowhere:1", automatic);
     const Outcome dry = run(convert(configured));
@@ -57,10 +65,10 @@ TEST_F(ConversionByHand, SaysWhatItWouldDoAndDoesItWithYes) {
 }
 
 TEST_F(ConversionByHand, RefusesWithTheReason) {
-    const Configured tables("nowhere:1");
+    const Configured tables("nowhere:1", "    ledger: {store: table}\n");
     const Outcome table = run_as_owner(convert(tables, {"--yes"}));
     EXPECT_EQ(table.exit_code, 1) << table.output;
-    EXPECT_THAT(table.output, HasSubstr("the configuration says `store: table`"));
+    EXPECT_THAT(table.output, HasSubstr("by the configuration ledger billing/orders is a `table`"));
     EXPECT_THAT(table.output, HasSubstr("write `store: auto`, restart the workers"));
     const Configured configured("nowhere:1", automatic);
     const Outcome worker = run(convert(configured, {"--yes"}));

@@ -26,10 +26,11 @@ constexpr const char* base =
     "topics:\n"
     "  - name: orders\n"
     "    key: {sources: [{field: /id}], tenant: /merchant}\n"
-    "    ledger: {retention: 48h}\n"
+    "    ledger: {store: table, retention: 48h}\n"
     "    sink: {table: orders, columns: {id: /id}}\n"
     "  - name: refunds\n"
     "    key: {preset: idempotency-key, fingerprint: payload}\n"
+    "    ledger: {store: table}\n"
     "    sink: {table: refunds, columns: {id: /id}}\n";
 
 Configuration loaded(const std::string& text) {
@@ -106,8 +107,8 @@ constexpr OneChange changes[] = {
     {"retention: 48h", "retention: 24h", "danger orders:ledger.retention"},
     {"retention: 48h", "retention: 96h", "restart orders:ledger.retention"},
     {"retention: 48h", "retention: 48h, name: all", "danger orders:ledger.name"},
-    {"retention: 48h", "retention: 48h, store: log", "danger orders:ledger.store"},
-    {"retention: 48h", "retention: 48h, store: auto", "restart orders:ledger.store"},
+    {"store: table", "store: log", "danger orders:ledger.store"},
+    {"store: table", "store: auto", "restart orders:ledger.store"},
     {"retention: 48h", "retention: 48h, rotate_after: 2h", "restart orders:ledger.rotate_after"},
     {"table: orders", "table: other", "danger orders:sink.table"},
     {"columns: {id: /id}}\n  - name", "columns: {id: /id, at: /at}}\n  - name",
@@ -234,8 +235,8 @@ TEST(Judgement, ATopicMoreThatPublishesNeedsARestart) {
 TEST(Judgement, ATopicMoreDoesNotChangeALedgerThatIsThere) {
     const auto next = [](const std::string& ledger) {
         return replaced("  - name: refunds\n    key: {preset: idempotency-key, fingerprint: "
-                        "payload}\n",
-                        "  - name: gifts\n    ledger: {name: shop/refunds, " + ledger +
+                        "payload}\n    ledger: {store: table}\n",
+                        "  - name: gifts\n    ledger: {name: shop/refunds, store: table, " + ledger +
                             "}\n    key: {preset: idempotency-key}\n");
     };
     EXPECT_THAT(judged(next("rotate_after: 3h")),
@@ -243,6 +244,14 @@ TEST(Judgement, ATopicMoreDoesNotChangeALedgerThatIsThere) {
     EXPECT_THAT(judged(next("rotate_after: 1h")),
                 ElementsAre("danger refunds: reloads", "restart gifts:"));
     EXPECT_THAT(judged(next("retention: 6h")), Contains("danger gifts:ledger.retention"));
+}
+
+// Without a word about the store it is a log by then, which `minted_at` cannot have.
+TEST(Judgement, AMintingTimeStopsATopicWhoseLedgerBeganAsALog) {
+    const std::string unsaid = replaced("store: table, ret", "ret");
+    const std::string minted = replaced("/merchant", "/merchant, minted_at: uuid7", unsaid);
+    EXPECT_THAT(judged(minted, {}, unsaid),
+                ElementsAre("danger orders:ledger.store", "restart orders:key.minted_at"));
 }
 
 TEST(Judgement, WithoutAFileComparesWhatPostgresqlKnows) {
@@ -260,13 +269,13 @@ TEST(Judgement, WithoutAFileComparesWhatPostgresqlKnows) {
                 HasSubstr("dropped after 1d instead of 2d"));
     EXPECT_THAT(judged_by_facts(replaced("48h", "48h, name: all"), facts),
                 HasSubstr("ledger.name: every key becomes new: about 1.23 million claims"));
-    EXPECT_THAT(judged_by_facts(replaced("48h", "48h, store: log"), facts),
+    EXPECT_THAT(judged_by_facts(replaced("store: table, ret", "store: log, ret"), facts),
                 HasSubstr("the ledger `shop/orders` has `table`, which cannot be changed"));
-    EXPECT_THAT(judged_by_facts(replaced("48h", "48h, store: log"), facts),
-                HasSubstr("write `auto`, restart the workers, and then run `onceward ledger"));
-    EXPECT_EQ(judged_by_facts(replaced("48h", "48h, store: auto"), facts), "");
+    EXPECT_THAT(judged_by_facts(replaced("store: table, ret", "store: log, ret"), facts),
+                HasSubstr("remove it, restart the workers, and then run `onceward ledger"));
+    EXPECT_EQ(judged_by_facts(replaced("store: table, ret", "store: auto, ret"), facts), "");
     facts.ledgers["shop/orders"].store = "log";
-    EXPECT_EQ(judged_by_facts(replaced("48h", "48h, store: auto"), facts), "");
+    EXPECT_EQ(judged_by_facts(replaced("store: table, ret", "store: auto, ret"), facts), "");
     EXPECT_THAT(judged_by_facts(base, facts), HasSubstr("`shop/orders` has `log`, which cannot"));
     facts.ledgers["shop/orders"].store = "table";
     facts.topics["gifts"].fences = 2;
