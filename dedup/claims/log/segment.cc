@@ -30,6 +30,7 @@ struct Fuse8 {
     static constexpr auto allocate = binary_fuse8_allocate;
     static constexpr auto populate = binary_fuse8_populate;
     static constexpr auto contains = binary_fuse8_contain;
+    static constexpr auto places = binary_fuse8_hash_batch;
     static constexpr auto write = binary_fuse8_serialize;
     static constexpr auto read = binary_fuse8_deserialize;
     static constexpr auto free = binary_fuse8_free;
@@ -40,6 +41,7 @@ struct Fuse16 {
     static constexpr auto allocate = binary_fuse16_allocate;
     static constexpr auto populate = binary_fuse16_populate;
     static constexpr auto contains = binary_fuse16_contain;
+    static constexpr auto places = binary_fuse16_hash_batch;
     static constexpr auto write = binary_fuse16_serialize;
     static constexpr auto read = binary_fuse16_deserialize;
     static constexpr auto free = binary_fuse16_free;
@@ -72,6 +74,7 @@ class FuseFilter::Filter {
   public:
     virtual ~Filter() = default;
     virtual bool may_contain(const Digest& digest) const = 0;
+    virtual void prefetch(const Digest& digest) const = 0;
     virtual std::string stored() const = 0;
     virtual std::size_t bytes() const = 0;
 };
@@ -94,6 +97,13 @@ class FuseFilter::FilterOf final : public FuseFilter::Filter {
 
     bool may_contain(const Digest& digest) const override {
         return Fuse::contains(key_of(digest), &fuse_);
+    }
+    void prefetch(const Digest& digest) const override {
+        const std::uint64_t hash = binary_fuse_mix_split(key_of(digest), fuse_.Seed);
+        const binary_hashes_t at = Fuse::places(hash, &fuse_);
+        for (const std::uint32_t slot : {at.h0, at.h1, at.h2}) {
+            __builtin_prefetch(fuse_.Fingerprints + slot);
+        }
     }
     std::string stored() const override {
         // The library's own count includes a member that it does not write.
@@ -144,6 +154,8 @@ FuseFilter::FuseFilter(std::string_view stored) {
 }
 
 bool FuseFilter::may_contain(const Digest& digest) const { return filter_->may_contain(digest); }
+
+void FuseFilter::prefetch(const Digest& digest) const { filter_->prefetch(digest); }
 
 std::string FuseFilter::stored() const { return filter_->stored(); }
 
@@ -196,6 +208,11 @@ bool SegmentFilter::may_contain(const Digest& digest) const {
     const std::optional<FuseFilter>& shard = shards_[shard_of(digest, shard_bits_)];
     if (!shard) return !mutant("missing_filter_says_no");
     return shard->may_contain(digest);
+}
+
+void SegmentFilter::prefetch(const Digest& digest) const {
+    const std::optional<FuseFilter>& shard = shards_[shard_of(digest, shard_bits_)];
+    if (shard) shard->prefetch(digest);
 }
 
 std::size_t SegmentFilter::bytes() const {

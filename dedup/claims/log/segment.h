@@ -34,6 +34,8 @@ class FuseFilter {
     explicit FuseFilter(std::string_view stored);
 
     bool may_contain(const Digest& digest) const;
+    // Asks the processor for the memory that may_contain() will look at.
+    void prefetch(const Digest& digest) const;
     std::string stored() const;
     std::size_t bytes() const;
 
@@ -68,6 +70,8 @@ class SegmentFilter {
     // No is certain; yes is to be verified by reading the block. Without its filter in memory a
     // shard says yes to each digest: slower, and never wrong.
     bool may_contain(const Digest& digest) const;
+    // As of FuseFilter. In a filter of a hundred million each look waits for the memory otherwise.
+    void prefetch(const Digest& digest) const;
     std::int64_t claims() const { return claims_; }
     std::size_t bytes() const;
 
