@@ -1,4 +1,4 @@
-#include "cli/process/memory_budget.h"
+#include "cli/composition/memory_budget.h"
 
 #include <unistd.h>
 
@@ -64,6 +64,12 @@ std::optional<std::int64_t> memory_budget(std::optional<std::int64_t> configured
     const std::optional<std::int64_t> limit = memory_limit(root);
     if (!limit) return std::nullopt;
     return *limit / 5 * 4;
+}
+
+std::int64_t claims_memory(std::optional<std::int64_t> configured,
+                           std::optional<std::int64_t> budget) {
+    constexpr std::int64_t most = std::int64_t{256} << 20;
+    return configured.value_or(budget ? std::min(most, *budget / 3) : most);
 }
 
 std::optional<std::int64_t> resident_bytes(const std::filesystem::path& root) {

@@ -16,6 +16,11 @@ std::optional<std::int64_t> memory_limit(const std::filesystem::path& root = "/"
 std::optional<std::int64_t> memory_budget(std::optional<std::int64_t> configured,
                                           const std::filesystem::path& root = "/");
 
+// How much of it the claims of logs may take: what the configuration says; else 256 MiB, and no
+// more than a third of the budget, since batches and what was fetched need the rest.
+std::int64_t claims_memory(std::optional<std::int64_t> configured,
+                           std::optional<std::int64_t> budget);
+
 // Bytes of this process that are in memory now.
 std::optional<std::int64_t> resident_bytes(const std::filesystem::path& root = "/");
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/composition/composition.h"
+#include "cli/composition/memory_budget.h"
 #include "cli/configuration/databases.h"
 
 namespace onceward {
@@ -11,7 +12,9 @@ namespace {
 // The servers of a process share what it may use.
 std::size_t share_of_claims_memory(const Configuration& whole) {
     const std::size_t servers = std::max<std::size_t>(used_databases(whole).size(), 1);
-    return static_cast<std::size_t>(whole.claims_memory) / servers;
+    const std::int64_t all =
+        claims_memory(whole.claims_memory, memory_budget(whole.memory_budget));
+    return static_cast<std::size_t>(all) / servers;
 }
 
 }  // namespace

@@ -184,8 +184,8 @@ struct Configuration {
     std::chrono::milliseconds drain_timeout{10'000};
     // Bytes that the process may have in memory; 0: any. None: 80% of what it is given.
     std::optional<std::int64_t> memory_budget;
-    // Bytes of claims that the process may have in memory.
-    std::int64_t claims_memory = std::int64_t{256} << 20;
+    // Bytes of claims that the process may have in memory. None: see claims_memory().
+    std::optional<std::int64_t> claims_memory;
     LogOptions logging;
     // Where /metrics, /livez and /readyz are; none: nowhere.
     std::optional<ListenAddress> admin;

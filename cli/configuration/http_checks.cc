@@ -295,8 +295,7 @@ void check_sink_route(const RouteConfiguration& route, const TopicConfiguration&
     using Kind = MintedSource::Kind;
     const Kind minted = route.options.minted_at.kind;
     at.check({
-        {minted != Kind::none && ledger.store == StoreKind::log && !ledger.any_store,
-         "key.minted_at",
+        {minted != Kind::none && only_log(ledger), "key.minted_at",
          "A `log` does not know since when it remembers keys. Write `store: table`."},
         {route.bulk && (minted == Kind::header || minted == Kind::ce_time), "key.minted_at",
          "In bulk the items have one head. Write `uuid7`, or `{field: PATH}` of an item."},

@@ -102,8 +102,8 @@ const std::vector<OptionSpec> process_options = {
      "If it is too little for the queues of the partitions (16 MiB each at most) and the batches, "
      "innocent partitions halt. If it is too close to the limit, the kernel ends the process "
      "first."},
-    {"memory.claims", "256MiB",
-     into_size([](To& to) { return &to.configuration.claims_memory; }, {0}),
+    {"memory.claims", "<256MiB, and a third of memory.budget at most>",
+     into_size([](To& to) { return &to.configuration.claims_memory; }),
      "How much memory the process may use for the claims of its `log` ledgers: recent claims one "
      "by one, and filters over the sealed ones. Sealed claims whose filters do not fit are looked "
      "up in PostgreSQL.",

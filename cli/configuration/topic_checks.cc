@@ -200,7 +200,7 @@ void check_minted(const TopicConfiguration& topic, const LedgerOptions& ledger, 
                source.kind != KeySource::Kind::record_key;
     };
     at.check({
-        {ledger.store == StoreKind::log && !ledger.any_store, "key.minted_at",
+        {only_log(ledger), "key.minted_at",
          "A `log` does not know since when it remembers keys. Write `store: table`."},
         {ledger.any_store, "key.minted_at",
          "With `store: auto` the ledger may be a `log`, which does not know since when it "

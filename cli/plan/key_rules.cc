@@ -99,7 +99,7 @@ void judge_ledger(const KeyChange& change, std::vector<Consequence>& found) {
                                  has + "`, which cannot be changed by this",
                          .instead = instead});
     };
-    const bool to_log = known->store == "table" && next.store == StoreKind::log && !next.any_store;
+    const bool to_log = known->store == "table" && only_log(next);
     const bool keeps_it =
         next.any_store ? known->store != "lease" : known->store == to_text(next.store);
     if (to_log) {

@@ -1,6 +1,6 @@
 #include "cli/process/admin_port.h"
 
-#include "cli/process/memory_budget.h"
+#include "cli/composition/memory_budget.h"
 #include "dedup/base/logging.h"
 
 namespace onceward {

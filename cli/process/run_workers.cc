@@ -6,12 +6,12 @@
 #include <thread>
 
 #include "cli/composition/composition.h"
+#include "cli/composition/memory_budget.h"
 #include "cli/composition/server_upkeep.h"
 #include "cli/composition/trace_exporter.h"
 #include "cli/configuration/databases.h"
 #include "cli/operate/admin_acts.h"
 #include "cli/process/admin_port.h"
-#include "cli/process/memory_budget.h"
 #include "cli/process/reload.h"
 #include "cli/process/serve_routes.h"
 #include "cli/process/service_manager.h"

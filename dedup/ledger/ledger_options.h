@@ -56,6 +56,11 @@ struct LedgerOptions {
     std::chrono::milliseconds lease{60'000};
 };
 
+// Whether it is a log and nothing else: not one that may be a table as well.
+constexpr bool only_log(const LedgerOptions& options) {
+    return options.store == StoreKind::log && !options.any_store;
+}
+
 // Whether its segments are merged. Tables, and segments in parts, stay as they are made.
 constexpr bool merges(const LedgerOptions& options) {
     return options.store == StoreKind::log && options.reach == Reach::global;

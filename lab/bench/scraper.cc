@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cli/process/memory_budget.h"
+#include "cli/composition/memory_budget.h"
 #include "dedup/base/backoff.h"
 
 namespace onceward::bench {

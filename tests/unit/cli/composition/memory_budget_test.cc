@@ -1,4 +1,4 @@
-#include "cli/process/memory_budget.h"
+#include "cli/composition/memory_budget.h"
 
 #include <gtest/gtest.h>
 
@@ -51,6 +51,16 @@ TEST_F(MemoryBudget, WithoutAGroupItIsTheMachines) {
 TEST_F(MemoryBudget, WhatIsConfiguredGoesFirstAndZeroIsNone) {
     EXPECT_EQ(memory_budget(123, root_), 123);
     EXPECT_EQ(memory_budget(0, root_), std::nullopt);
+}
+
+// A small container would halt partitions that are not at fault if claims took what batches need.
+TEST_F(MemoryBudget, ClaimsTakeAThirdOfItAtMostUnlessTheConfigurationSaysMore) {
+    constexpr std::int64_t mebibyte = 1 << 20;
+    EXPECT_EQ(claims_memory(std::nullopt, std::nullopt), 256 * mebibyte);
+    EXPECT_EQ(claims_memory(std::nullopt, 8192 * mebibyte), 256 * mebibyte);
+    EXPECT_EQ(claims_memory(std::nullopt, 300 * mebibyte), 100 * mebibyte);
+    EXPECT_EQ(claims_memory(200 * mebibyte, 300 * mebibyte), 200 * mebibyte);
+    EXPECT_EQ(claims_memory(0, std::nullopt), 0);
 }
 
 TEST_F(MemoryBudget, TheProcessKnowsWhatItHas) {

@@ -26,8 +26,7 @@ std::string two_topics(const std::string& first, const std::string& second) {
 
 TEST(DefaultStore, OfATopicIsALogOrWhatTheLedgerIs) {
     EXPECT_EQ(store_of(load(good_text())), "log or what it is");
-    EXPECT_EQ(store_of(load(good_text("", "    ledger: {retention: 48h}\n"))),
-              "log or what it is");
+    EXPECT_EQ(store_of(load(good_text("", "    ledger: {retention: 48h}\n"))), "log or what it is");
     EXPECT_EQ(store_of(load(good_text("", "    ledger: {store: auto}\n"))), "log or what it is");
 }
 
