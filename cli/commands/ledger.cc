@@ -25,7 +25,7 @@ void require_automatic(const OperatorSetup& setup, const std::string& name) {
     const auto ledger = configuration.ledgers.find(name);
     usage_error_if(ledger == configuration.ledgers.end(),
                    "no topic of the configuration has a ledger " + name);
-    if (ledger->second.any_store || ledger->second.store == StoreKind::log) return;
+    if (ledger->second.store == StoreKind::log) return;
     throw CommandError(
         exit_failure,
         "by the configuration ledger " + name + " is a `" +

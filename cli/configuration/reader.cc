@@ -304,7 +304,7 @@ class OptionReader {
                              "each topic that names it, or another ledger name.");
     }
 
-    // Who decides a ledger's store, of the topics that have been read; a later one goes first.
+    // Who decides a ledger's store, of the topics that have been read. The highest of them does.
     enum class StoreBy : std::uint8_t { nobody, need, topic };
 
     Configuration& configuration_;

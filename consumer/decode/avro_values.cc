@@ -21,8 +21,6 @@ constexpr const char* no_time = "a time of day is not within a day";
 constexpr const char* no_decimal = "a decimal is too long";
 constexpr const char* no_variable = "a decimal of Debezium's has no scale or value";
 
-Value integer(std::int64_t number) { return {.kind = Value::Kind::integer, .integer = number}; }
-
 template <class Number>
 void append_number(Number number, std::string& out) {
     char buffer[32];
@@ -91,7 +89,7 @@ bool AvroReader::logical(const Node& node, std::int64_t number, Value& value) {
         case Logical::local_timestamp_millis: return moment(number, 1'000, true, value);
         case Logical::local_timestamp_micros: return moment(number, 1'000'000, true, value);
         case Logical::local_timestamp_nanos: return moment(number, 1'000'000'000, true, value);
-        default: value = integer(number); return true;
+        default: value = integer_value(number); return true;
     }
     value = made(Value::Kind::text);
     return true;

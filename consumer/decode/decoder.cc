@@ -95,10 +95,8 @@ Value header(const Record& record, std::string_view name) {
 
 Value metadata(std::string_view name, const Record& record, std::string_view topic,
                std::pmr::memory_resource& arena) {
-    if (name == "partition") {
-        return {.kind = Value::Kind::integer, .integer = record.partition.raw()};
-    }
-    if (name == "offset") return {.kind = Value::Kind::integer, .integer = record.offset.raw()};
+    if (name == "partition") return integer_value(record.partition.raw());
+    if (name == "offset") return integer_value(record.offset.raw());
     if (name == "topic") return text_or_bytes(keep(arena, topic));
     if (!record.timestamp) return {Value::Kind::null, {}, {}};
     Value value{Value::Kind::timestamp, {}, {}};

@@ -84,10 +84,6 @@ namespace protobuf {
 
 inline Value of_kind(Value::Kind kind, std::string_view text = {}) { return {kind, {}, text}; }
 
-inline Value integer(std::int64_t integer) {
-    return {.kind = Value::Kind::integer, .integer = integer};
-}
-
 inline Value natural(std::uint64_t natural) {
     return {.kind = Value::Kind::natural, .natural = natural};
 }
@@ -99,7 +95,7 @@ inline Value boolean(bool boolean) { return {.kind = Value::Kind::boolean, .bool
 // The name as a text; a number that this schema does not name yet stays a number.
 inline Value enumerated(const google::protobuf::FieldDescriptor& field, int number) {
     const auto* name = field.enum_type()->FindValueByNumber(number);
-    return name == nullptr ? integer(number) : of_kind(Value::Kind::text, name->name());
+    return name == nullptr ? integer_value(number) : of_kind(Value::Kind::text, name->name());
 }
 
 // Converts a google.protobuf.Timestamp; returns nullopt if it is outside timestamp.proto's range.

@@ -21,9 +21,9 @@ Value text_value(Value::Kind kind, std::string_view text, std::pmr::memory_resou
 Value scalar(const proto::Message& message, const Field* field, std::pmr::memory_resource& arena) {
     const proto::Reflection& reflection = *message.GetReflection();
     switch (field->cpp_type()) {
-        case Field::CPPTYPE_INT32: return protobuf::integer(reflection.GetInt32(message, field));
-        case Field::CPPTYPE_INT64: return protobuf::integer(reflection.GetInt64(message, field));
-        case Field::CPPTYPE_UINT32: return protobuf::integer(reflection.GetUInt32(message, field));
+        case Field::CPPTYPE_INT32: return integer_value(reflection.GetInt32(message, field));
+        case Field::CPPTYPE_INT64: return integer_value(reflection.GetInt64(message, field));
+        case Field::CPPTYPE_UINT32: return integer_value(reflection.GetUInt32(message, field));
         case Field::CPPTYPE_UINT64: return protobuf::natural(reflection.GetUInt64(message, field));
         case Field::CPPTYPE_DOUBLE: return protobuf::real(reflection.GetDouble(message, field));
         case Field::CPPTYPE_FLOAT: return protobuf::real(reflection.GetFloat(message, field));

@@ -27,15 +27,15 @@ Value value_of(const Field& field, std::uint64_t bits) {
         case Field::TYPE_DOUBLE: return protobuf::real(std::bit_cast<double>(bits));
         case Field::TYPE_FLOAT: return protobuf::real(std::bit_cast<float>(low));
         case Field::TYPE_INT64:
-        case Field::TYPE_SFIXED64: return protobuf::integer(static_cast<std::int64_t>(bits));
+        case Field::TYPE_SFIXED64: return integer_value(static_cast<std::int64_t>(bits));
         case Field::TYPE_UINT64:
         case Field::TYPE_FIXED64: return protobuf::natural(bits);
         case Field::TYPE_INT32:
-        case Field::TYPE_SFIXED32: return protobuf::integer(static_cast<std::int32_t>(low));
+        case Field::TYPE_SFIXED32: return integer_value(static_cast<std::int32_t>(low));
         case Field::TYPE_UINT32:
-        case Field::TYPE_FIXED32: return protobuf::integer(low);
-        case Field::TYPE_SINT64: return protobuf::integer(Wire::ZigZagDecode64(bits));
-        case Field::TYPE_SINT32: return protobuf::integer(Wire::ZigZagDecode32(low));
+        case Field::TYPE_FIXED32: return integer_value(low);
+        case Field::TYPE_SINT64: return integer_value(Wire::ZigZagDecode64(bits));
+        case Field::TYPE_SINT32: return integer_value(Wire::ZigZagDecode32(low));
         case Field::TYPE_BOOL: return protobuf::boolean(bits != 0);
         case Field::TYPE_ENUM: return protobuf::enumerated(field, static_cast<std::int32_t>(low));
         case Field::TYPE_STRING:

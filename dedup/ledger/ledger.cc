@@ -28,14 +28,6 @@ std::string way_out(const LedgerOptions& options, std::string_view store) {
     return "a table can become a log, and a reach global, and nothing else: name another ledger";
 }
 
-// The store to claim with; `there` is the one that the ledger has.
-StoreKind store_of(const LedgerOptions& options, std::string_view there) {
-    for (const StoreKind one : {StoreKind::table, StoreKind::log}) {
-        if (options.any_store && there == to_text(one)) return one;
-    }
-    return options.store;
-}
-
 // `feed` writes the row of what feeds it, and answers with that.
 RegisteredLedger register_with(Connection& connection, const LedgerOptions& options,
                                const std::function<QueryResult(Transaction&, int ledger)>& feed) {
@@ -50,7 +42,8 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
     const std::string store(ledger.text(0, 1));
     RegisteredLedger registered;
     registered.ledger = static_cast<int>(ledger.integer(0, 0));
-    registered.store = store_of(options, store);
+    registered.store = options.store;
+    if (options.any_store) registered.store = table_or_log(store).value_or(options.store);
     std::string reach(ledger.text(0, 2));
     if (registered.store == StoreKind::log && options.reach == Reach::global &&
         store == to_text(StoreKind::log) && reach == to_text(Reach::partition)) {

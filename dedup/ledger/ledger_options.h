@@ -19,6 +19,12 @@ constexpr std::string_view to_text(StoreKind store) {
     }
     return "";
 }
+// The store of that name; nullopt for any other text.
+constexpr std::optional<StoreKind> table_or_log(std::string_view name) {
+    if (name == to_text(StoreKind::table)) return StoreKind::table;
+    if (name == to_text(StoreKind::log)) return StoreKind::log;
+    return std::nullopt;
+}
 enum class Reach : std::uint8_t { global, partition };
 
 // Hours of each day in UTC, counted from midnight. They begin at `begin` and end before `end`, on

@@ -34,6 +34,10 @@ struct Value {
     std::string_view text{};
 };
 
+inline Value integer_value(std::int64_t number) {
+    return {.kind = Value::Kind::integer, .integer = number};
+}
+
 // Where a value comes from. What the text means depends on the source:
 //   field      JSON: an RFC 6901 pointer (`/order/id`, '' is the whole payload);
 //              Protobuf: a dotted path (`order.id`)

@@ -67,7 +67,7 @@ std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional
                                .oldest_age = age});
         }
         LedgerView& view = ledgers.back();
-        const StoreKind store = view.store == "log" ? StoreKind::log : StoreKind::table;
+        const StoreKind store = table_or_log(view.store).value_or(StoreKind::table);
         ++view.generations;
         const ClaimCount count =
             rows.is_null(row, 9)

@@ -254,9 +254,7 @@ RetentionReport RetentionJob::pass(Connection& connection, LedgerOptions& option
     const QueryResult known = connection.query(sql::retention_ledger, {options.name});
     if (known.rows() == 0) return {};
     const int ledger = static_cast<int>(known.integer(0, 0));
-    for (const StoreKind store : {StoreKind::table, StoreKind::log}) {
-        if (known.text(0, 1) == to_text(store)) options.store = store;
-    }
+    options.store = table_or_log(known.text(0, 1)).value_or(options.store);
     // Given back after each pass, so that no process can be the leader and frozen for long.
     const Leadership leadership(connection, std::to_string(ledger));
     if (!leadership.held()) return {};
