@@ -194,7 +194,9 @@ std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimA
     for (const auto& [number, generation] : generations_) {
         for (const SegmentPart& part : parts_of(generation)) {
             for (std::size_t i = 0; i < claims.size(); ++i) {
-                if (i + ahead < claims.size()) part.filter->prefetch(claims[i + ahead].digest);
+                if (i + ahead < claims.size() && answers[i + ahead].verdict == Verdict::fresh) {
+                    part.filter->prefetch(claims[i + ahead].digest);
+                }
                 if (answers[i].verdict != Verdict::fresh) continue;
                 if (!part.filter->may_contain(claims[i].digest)) continue;
                 suspects.push_back({number, generation.segment->merge, part.number, i});
