@@ -60,23 +60,23 @@ void write_webhook(std::ostream& file, const Names& names, std::size_t topic, in
          << worker_header << ": " << Names::worker(slot) << "}\n";
 }
 
-void write_ledger(std::ostream& file, const Plan& plan, const Names& names) {
-    const bool leases = plan.outside == Outside::webhook;
+// What the topics say of their store; empty for nothing, which makes a log.
+std::string_view store_of(const Plan& plan) {
+    if (plan.outside == Outside::webhook) return "lease";
+    if (plan.ledger.converts) return "auto";
+    if (!plan.ledger.log) return "table";
     const bool by_default = plan.outside == Outside::nothing && !plan.ledger.per_partition;
+    return by_default ? "" : "log";
+}
+
+void write_ledger(std::ostream& file, const Plan& plan, const Names& names) {
+    const std::string_view store = store_of(plan);
     file << "    ledger:\n";
-    // A log is what is made where no store is said.
-    if (!plan.ledger.log || !by_default) {
-        file << "      store: "
-             << (leases                 ? "lease"
-                 : plan.ledger.converts ? "auto"
-                 : plan.ledger.log      ? "log"
-                                        : "table")
-             << "\n";
-    }
+    if (!store.empty()) file << "      store: " << store << "\n";
     file << "      retention: " << plan.ledger.retention.count()
          << "ms\n      rotate_after: " << plan.ledger.rotate_after.count()
          << "ms\n      rotate_claims: " << plan.ledger.rotate_claims << "\n";
-    if (leases) file << "      lease: 1500ms\n";
+    if (store == "lease") file << "      lease: 1500ms\n";
     if (plan.ledger.per_partition) file << "      reach: partition\n";
     if (plan.workload.one_operation) file << "      name: " << ledger_of(plan, names, 0) << "\n";
 }
