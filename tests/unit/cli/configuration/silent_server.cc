@@ -9,6 +9,7 @@
 #include "lab/embedded/socket.h"
 
 namespace onceward::test {
+
 SilentServer::SilentServer() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
     sockaddr_in address = loopback(0);
     socklen_t size = sizeof address;

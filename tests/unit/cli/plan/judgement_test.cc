@@ -155,9 +155,9 @@ TEST(Judgement, OfAnotherFormatSaysWhatWaitsInTheTopic) {
     const std::string headers =
         replaced("columns: {id: /id}}\n  - name", "columns: {id: {header: id}}}\n  - name",
                  replaced("[{field: /id}], tenant: /merchant", "[{header: id}]"));
-    EXPECT_THAT(
-        judged(replaced("name: orders", "name: orders\n    format: raw", headers), {}, headers),
-        ElementsAre("danger orders:format"));
+    EXPECT_THAT(judged(replaced("name: orders", "name: orders\n    format: raw", headers), {},
+                       headers),
+                ElementsAre("danger orders:format"));
 }
 
 TEST(Judgement, TheSameInOtherWordsChangesNothing) {
@@ -168,14 +168,15 @@ TEST(Judgement, TheSameInOtherWordsChangesNothing) {
     EXPECT_THAT(judged(replaced("tenant: /merchant}",
                                 "tenant: /merchant, operation: shop/orders, on_missing: reject}")),
                 IsEmpty());
-    EXPECT_THAT(judged(replaced("retention: 48h", "retention: 48h, name: shop/orders")), IsEmpty());
+    EXPECT_THAT(judged(replaced("retention: 48h", "retention: 48h, name: shop/orders")),
+                IsEmpty());
     // In another order of the topics.
     const std::string text = base;
     const std::size_t topics = text.find("  - name: orders");
     const std::size_t second = text.find("  - name: refunds");
-    EXPECT_THAT(
-        judged(text.substr(0, topics) + text.substr(second) + text.substr(topics, second - topics)),
-        IsEmpty());
+    EXPECT_THAT(judged(text.substr(0, topics) + text.substr(second) +
+                       text.substr(topics, second - topics)),
+                IsEmpty());
 }
 
 TEST(Judgement, OfOtherKeysCountsTheClaimsThatWouldNotBeFound) {
@@ -191,10 +192,10 @@ TEST(Judgement, OfOtherKeysCountsTheClaimsThatWouldNotBeFound) {
 }
 
 TEST(Judgement, OfAnotherGroupSaysThatFencesAndKeysAreNew) {
-    EXPECT_THAT(
-        judged(replaced("group: shop", "group: shop2")),
-        ElementsAre("danger :group", "danger orders:ledger.name", "danger orders:key.operation",
-                    "danger refunds:ledger.name", "danger refunds:key.operation"));
+    EXPECT_THAT(judged(replaced("group: shop", "group: shop2")),
+                ElementsAre("danger :group", "danger orders:ledger.name",
+                            "danger orders:key.operation", "danger refunds:ledger.name",
+                            "danger refunds:key.operation"));
 }
 
 TEST(Judgement, ATopicMoreBeginsWhereStartSays) {
@@ -233,11 +234,10 @@ TEST(Judgement, ATopicMoreThatPublishesNeedsARestart) {
 
 TEST(Judgement, ATopicMoreDoesNotChangeALedgerThatIsThere) {
     const auto next = [](const std::string& ledger) {
-        return replaced(
-            "  - name: refunds\n    key: {preset: idempotency-key, fingerprint: "
-            "payload}\n    ledger: {store: table}\n",
-            "  - name: gifts\n    ledger: {name: shop/refunds, store: table, " + ledger +
-                "}\n    key: {preset: idempotency-key}\n");
+        return replaced("  - name: refunds\n    key: {preset: idempotency-key, fingerprint: "
+                        "payload}\n    ledger: {store: table}\n",
+                        "  - name: gifts\n    ledger: {name: shop/refunds, store: table, " +
+                            ledger + "}\n    key: {preset: idempotency-key}\n");
     };
     EXPECT_THAT(judged(next("rotate_after: 3h")),
                 ElementsAre("danger refunds: reloads", "safe gifts: reloads"));
@@ -289,10 +289,10 @@ TEST(Judgement, WithoutAFileComparesWhatPostgresqlKnows) {
 }
 
 TEST(Judgement, TheMostDangerousComesFirst) {
-    const std::string next =
-        replaced("workers: 2", "workers: 3",
-                 replaced("tenant: /merchant}", "tenant: /shop}",
-                          replaced("name: orders", "name: orders\n    on_reject: halt")));
+    const std::string next = replaced("workers: 2", "workers: 3",
+                                      replaced("tenant: /merchant}", "tenant: /shop}",
+                                               replaced("name: orders",
+                                                        "name: orders\n    on_reject: halt")));
     EXPECT_THAT(judged(next), ElementsAre("danger orders:key.tenant", "restart :workers",
                                           "safe orders:on_reject reloads"));
 }
