@@ -55,6 +55,24 @@ TEST_F(InTrouble, AnotherTopicWhoseFenceWasNeverMadeIsFound) {
     EXPECT_TRUE(holds(verdict(), "I18", "healthy/0"));
 }
 
+TEST_F(InTrouble, EachFurtherOwnerOfAnotherTopicHasThreeSecondsMore) {
+    const auto owners_die = [this](int owners) {
+        for (int owner = 0; owner < owners; ++owner) {
+            seconds(1, false);
+            run_.take(other_);
+        }
+    };
+    seconds(5, true);
+    owners_die(4);
+    seconds(13, false);
+    seconds(5, true);
+    EXPECT_TRUE(verdict().violations.empty());
+    owners_die(4);
+    seconds(16, false);
+    seconds(5, true);
+    EXPECT_TRUE(holds(verdict(), "I18", "4 owners"));
+}
+
 TEST_F(InTrouble, ATopicWithoutMessagesMayStandStill) {
     seconds(20, true);
     run_.clock_us() += 30 * second;
