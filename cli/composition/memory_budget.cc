@@ -1,10 +1,14 @@
 #include "cli/composition/memory_budget.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <fstream>
 #include <string>
+#include <system_error>
 
 namespace onceward {
 namespace {
@@ -72,12 +76,25 @@ std::int64_t claims_memory(std::optional<std::int64_t> configured,
     return configured.value_or(budget ? std::min(most, *budget / 3) : most);
 }
 
-std::optional<std::int64_t> resident_bytes(const std::filesystem::path& root) {
-    std::ifstream file(root / "proc/self/statm");
-    std::int64_t all = 0;
-    std::int64_t resident = 0;
-    if (!(file >> all >> resident)) return std::nullopt;
-    return resident * sysconf(_SC_PAGESIZE);
+ResidentMemory::ResidentMemory(const std::filesystem::path& root)
+    : file_(open((root / "proc/self/statm").c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+ResidentMemory::~ResidentMemory() {
+    if (file_ >= 0) close(file_);
+}
+
+// The line begins with two numbers of pages: of all memory, and of what is resident.
+std::optional<std::int64_t> ResidentMemory::bytes() const {
+    std::array<char, 128> line{};
+    const ssize_t size = pread(file_, line.data(), line.size(), 0);
+    if (size <= 0) return std::nullopt;
+    const char* const end = line.data() + size;
+    const char* const resident = std::find<const char*>(line.data(), end, ' ') + 1;
+    std::int64_t pages = 0;
+    if (resident >= end || std::from_chars(resident, end, pages).ec != std::errc()) {
+        return std::nullopt;
+    }
+    return pages * sysconf(_SC_PAGESIZE);
 }
 
 }  // namespace onceward

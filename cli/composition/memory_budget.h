@@ -1,7 +1,6 @@
 #pragma once
 // How much memory this process may have, and how much it has. Reads /proc and the cgroup's files
-// (v1 and v2); plain functions. What cannot be read is none. `root`: where the file system begins,
-// for tests.
+// (v1 and v2). What cannot be read is none. `root`: where the file system begins, for tests.
 
 #include <cstdint>
 #include <filesystem>
@@ -21,7 +20,18 @@ std::optional<std::int64_t> memory_budget(std::optional<std::int64_t> configured
 std::int64_t claims_memory(std::optional<std::int64_t> configured,
                            std::optional<std::int64_t> budget);
 
-// Bytes of this process that are in memory now.
-std::optional<std::int64_t> resident_bytes(const std::filesystem::path& root = "/");
+// Counts the bytes of this process that are in memory. Keeps its file open: it is asked twenty
+// times a second, and opening the file was half of what an idle process did. Any thread may ask.
+class ResidentMemory {
+  public:
+    explicit ResidentMemory(const std::filesystem::path& root = "/");
+    ~ResidentMemory();
+    ResidentMemory(const ResidentMemory&) = delete;
+    ResidentMemory& operator=(const ResidentMemory&) = delete;
+    std::optional<std::int64_t> bytes() const;
+
+  private:
+    int file_;  // -1: there is none
+};
 
 }  // namespace onceward

@@ -52,7 +52,7 @@ ProcessStatus AdminPort::status() const {
 
 std::string AdminPort::metrics() {
     ProcessStatus status = this->status();
-    status.resident_bytes = resident_bytes();
+    status.resident_bytes = ResidentMemory().bytes();
     for (const auto& server : totals_) add(status.durable, server->get());
     return metrics_text(status);
 }

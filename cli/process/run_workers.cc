@@ -160,7 +160,7 @@ class MemoryWatch {
     // is to leave.
     bool exceeded() {
         if (exceeded_ || !budget_) return exceeded_;
-        resident_ = resident_bytes().value_or(0);
+        resident_ = memory_.bytes().value_or(0);
         if (resident_ <= *budget_) return false;
         exceeded_ = true;
         suspect_ = slots_.suspect();
@@ -192,6 +192,7 @@ class MemoryWatch {
   private:
     const CurrentConfiguration& current_;
     const WorkerSlots& slots_;
+    const ResidentMemory memory_;
     std::optional<std::int64_t> budget_;
     std::optional<FetchSuspect> suspect_;
     std::int64_t resident_ = 0;

@@ -41,7 +41,7 @@ std::string Scraper::metrics() {
     ProcessStatus status;
     status.group = group_;
     status.workers = states_();
-    status.resident_bytes = resident_bytes();
+    status.resident_bytes = ResidentMemory().bytes();
     add(status.durable, totals_.get());
     return metrics_text(status);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <vector>
 
 #include "tests/support/unique.h"
 
@@ -64,8 +65,12 @@ TEST_F(MemoryBudget, ClaimsTakeAThirdOfItAtMostUnlessTheConfigurationSaysMore) {
 }
 
 TEST_F(MemoryBudget, TheProcessKnowsWhatItHas) {
-    EXPECT_GT(resident_bytes().value(), 1'000'000);
-    EXPECT_EQ(resident_bytes(root_), std::nullopt);
+    const ResidentMemory memory;
+    const std::int64_t before = memory.bytes().value();
+    EXPECT_GT(before, 1'000'000);
+    const std::vector<char> more(std::size_t{64} << 20, 'x');
+    EXPECT_GT(memory.bytes().value(), before + (std::int64_t{32} << 20)) << more.size();
+    EXPECT_EQ(ResidentMemory(root_).bytes(), std::nullopt);
 }
 
 }  // namespace
