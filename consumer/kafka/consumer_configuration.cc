@@ -93,7 +93,7 @@ constexpr const char* full_queue_again_ms = "10";
 // first fetch after them therefore wait for the fetch that is held open at a log's end. The default
 // of 500 ms cost 3 seconds of a worker's start. A shorter time means more empty fetches while
 // nothing arrives.
-constexpr const char* fetch_wait_ms = "100";
+constexpr const char* fetch_wait_ms = "250";
 
 KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worker) {
     KafkaConfiguration configuration(rd_kafka_conf_new());
