@@ -7,6 +7,7 @@
 #include "tests/support/certificates.h"
 #include "tests/support/eventually.h"
 #include "tests/support/kafka.h"
+#include "tests/support/memory_folder.h"
 
 namespace onceward::support {
 
@@ -14,8 +15,7 @@ using std::chrono::milliseconds;
 
 KafkaBroker::KafkaBroker(KafkaBrokerOptions options) : options_(std::move(options)) {
     if (options_.port == 0) options_.port = own_port_.emplace().number();
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "onceward-kafka-XXXXXX").string();
+    std::string pattern = (memory_folder() / "onceward-kafka-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr)
         throw std::runtime_error("cannot make a folder like " + pattern);
     folder_ = pattern;

@@ -8,6 +8,7 @@
 #include "dedup/server/migration.h"
 #include "lab/embedded/private_postgres.h"
 #include "tests/support/eventually.h"
+#include "tests/support/memory_folder.h"
 #include "tests/support/unique.h"
 
 namespace onceward::support {
@@ -36,6 +37,7 @@ const PostgresAddress& postgres() {
         const char* given = std::getenv("ONCEWARD_TEST_POSTGRES");
         if (given == nullptr) {
             PrivatePostgresOptions options;
+            options.parent = memory_folder();
             options.settings = {{"max_prepared_transactions", "4"}};
             server = std::make_unique<PrivatePostgres>(std::move(options));
         }

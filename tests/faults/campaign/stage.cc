@@ -5,6 +5,7 @@
 #include "tests/faults/campaign/false_clock.h"
 #include "tests/support/database.h"
 #include "tests/support/eventually.h"
+#include "tests/support/memory_folder.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"
 
@@ -13,8 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Protocol = support::CuttingProxy::Protocol;
-
-constexpr std::uintmax_t room_for_a_server = 2ULL << 30;
 
 // The proxy in front must know the port before the broker starts.
 support::KafkaBrokerOptions broker_options(int brokers, std::uint16_t port,
@@ -42,18 +41,9 @@ support::KafkaBrokerOptions broker_options(int brokers, std::uint16_t port,
     return options;
 }
 
-// A memory file system where the machine has one with room: what is killed here are processes, so
-// the files outlive it on either, and hundreds of seeds do not wait for a disk.
-std::filesystem::path server_parent() {
-    const std::filesystem::path memory = "/dev/shm";
-    std::error_code error;
-    const std::filesystem::space_info space = std::filesystem::space(memory, error);
-    return !error && space.available > room_for_a_server ? memory : std::filesystem::path();
-}
-
 PrivatePostgresOptions server_options() {
     PrivatePostgresOptions options;
-    options.parent = server_parent();
+    options.parent = support::memory_folder();
     options.settings = {
         {"max_connections", "70"},
         {"deadlock_timeout", "200ms"},
