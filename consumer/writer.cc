@@ -11,7 +11,6 @@ using Clock = FailureResponse::Clock;
 constexpr auto idle = 200ms;  // how long the writer waits for work at most
 // Offset commits are advisory; one for each batch would only load the broker.
 constexpr auto offsets_every = 250ms;
-constexpr std::size_t most_statements = 200;  // prepared, in a session
 
 // If nearly all are, it pays to compute the keys first, though fresh messages are then decoded in
 // the writer's thread.
@@ -120,10 +119,8 @@ void Writer::commit_offsets() {
     if (!offsets.empty()) reached(options_.observer, Step::after_offset);
 }
 
-// Each generation of a ledger has statements of its own, and those of dropped ones would stay.
 void Writer::forget_old_statements() try {
-    Connection& connection = session_.connection();
-    if (connection.prepared_statements() > most_statements) connection.forget_prepared();
+    session_.connection().limit_prepared();
 } catch (const PostgresError& error) {
     failures_.outside_batch(error, nullptr);
 }

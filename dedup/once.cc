@@ -18,7 +18,6 @@ namespace {
 constexpr std::string_view lost_registration = "40001";
 constexpr std::size_t longest_key = 255;
 constexpr std::string_view service = "once()";
-constexpr std::size_t most_statements = 100;
 
 LedgerOptions ledger_of(const OnceOptions& options) {
     return {.name = options.ledger, .retention = options.retention, .stores_results = true};
@@ -94,8 +93,7 @@ class OnceCall {
             make_stores(ledger_.register_again(connection));
             unregistered_ = false;
         }
-        // Each rotation brings others, and a call's stores know nothing of an earlier call's.
-        if (connection.prepared_statements() > most_statements) connection.forget_prepared();
+        connection.limit_prepared();
         std::exception_ptr thrown;
         try {
             return attempt(connection, function);

@@ -293,6 +293,11 @@ void Connection::forget_prepared(Where where) {
     prepared_.clear();
 }
 
+void Connection::limit_prepared(Where where) {
+    constexpr std::size_t most = 200;
+    if (prepared_.size() > most) forget_prepared(where);
+}
+
 void Connection::copy_begin(std::string_view sql, const Names& names, Where where) {
     const std::string text = expand(sql, names);
     take(PQexec(raw(), text.c_str()), false, where);

@@ -88,8 +88,10 @@ class Connection {
         std::vector<QueryResult> results;
         std::optional<PostgresError> error;
     };
-    // Forgets prepared statements, so that those of dropped tables do not accumulate.
     void forget_prepared(Where where = Where::current());
+    // Forgets them if there are more than a session needs at one time. Each generation of a ledger
+    // has statements of its own, and those of dropped ones would accumulate.
+    void limit_prepared(Where where = Where::current());
     std::size_t prepared_statements() const { return prepared_.size(); }
 
     // COPY ... FROM STDIN (BINARY): starts, sends, ends. Throws what the server says at the end.

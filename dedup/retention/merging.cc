@@ -4,9 +4,7 @@
 #include <vector>
 
 #include "dedup/base/mutants.h"
-#include "dedup/claims/log/log_batch.h"
 #include "dedup/claims/log/log_reader.h"
-#include "dedup/postgres/binary.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/retention/segment_writer.h"
 #include "schemas/queries.h"
@@ -99,8 +97,7 @@ class Merger::Merge {
 
     // All claims of these filters, from each of the segments.
     std::vector<SealedClaim> read(const FilterRange& filters) const {
-        std::vector<SealedClaim> claims;
-        claims.reserve(static_cast<std::size_t>(filters.claims + filters.claims / 8 + 1024));
+        std::vector<SealedClaim> claims = room_for(filters);
         const int bits = whole_[0].shard_bits;
         Parameters range{first_digest_of(filters.begin, bits)};
         if (filters.end < whole_[0].filters()) {
@@ -122,19 +119,12 @@ class Merger::Merge {
     // `later`: by how much the numbers of the segment's batches grow.
     void take(const QueryResult& blocks, int row, std::int64_t later, const FilterRange& filters,
               std::vector<SealedClaim>& claims) const {
-        const std::span<const Digest> digests = digests_in(blocks.text(row, 0));
-        const std::string_view batches = blocks.text(row, 1);
-        const std::span<const Digest> fingerprints =
-            blocks.is_null(row, 2) ? std::span<const Digest>{} : digests_in(blocks.text(row, 2));
-        for (std::size_t i = 0; i < digests.size(); ++i) {
-            const int filter = filter_of(whole_[0], digests[i]);
+        const ClaimsOfRow found(blocks, row, 0, ClaimsOfRow::Batches::each);
+        for (std::size_t i = 0; i < found.digests().size(); ++i) {
+            const int filter = filter_of(whole_[0], found.digests()[i]);
             // The first block may begin before them, and the last one end after them.
             if (filter < filters.begin || filter >= filters.end) continue;
-            const std::int64_t batch = binary::get32(batches.substr(4 * i)) + later;
-            claims.push_back(
-                {digests[i],
-                 fingerprints.empty() ? packed_fingerprint(std::nullopt) : fingerprints[i],
-                 static_cast<std::uint32_t>(batch), 0});
+            claims.push_back(found.claim(i, later));
         }
     }
 

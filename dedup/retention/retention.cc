@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::int64_t drops_in_one_look = 16;
 constexpr std::chrono::milliseconds soon{500};
-constexpr std::size_t most_statements = 200;
 // Rows in one statement, and statements in one look: what is left waits for the next one.
 constexpr std::int64_t leases_in_one_step = 2000;
 constexpr int steps_in_one_look = 20;
@@ -249,8 +248,7 @@ void RetentionJob::merge(Merger& merger, const LedgerOptions& ledger,
 // DANGER: the store of the ledger's row, whatever the configuration says of it. A table that was
 // taken for a log's would be dropped once its segment is there; see dedup/retention/conversion.h.
 RetentionReport RetentionJob::pass(Connection& connection, LedgerOptions& options) {
-    // Each generation has statements of its own, and those of dropped ones would stay.
-    if (connection.prepared_statements() > most_statements) connection.forget_prepared();
+    connection.limit_prepared();
     const QueryResult known = connection.query(sql::retention_ledger, {options.name});
     if (known.rows() == 0) return {};
     const int ledger = static_cast<int>(known.integer(0, 0));

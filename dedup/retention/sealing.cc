@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "dedup/claims/log/log_batch.h"
 #include "dedup/claims/log/log_reader.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/retention/segment_writer.h"
@@ -95,8 +94,7 @@ class Sealing {
     }
 
     std::vector<SealedClaim> read(const FilterRange& filters) const {
-        std::vector<SealedClaim> claims;
-        claims.reserve(static_cast<std::size_t>(filters.claims + filters.claims / 8 + 1024));
+        std::vector<SealedClaim> claims = room_for(filters);
         std::int64_t last = 0;
         while (true) {
             const QueryResult page =
@@ -118,16 +116,12 @@ class Sealing {
     void take(const QueryResult& page, int row, const FilterRange& filters,
               std::vector<SealedClaim>& claims) const {
         const PartExtent& part = part_of(page, row);
-        const auto batch = static_cast<std::uint32_t>(page.binary_integer(row, 0) - first_seq_);
-        const std::span<const Digest> digests = digests_in(page.text(row, 1));
-        const std::span<const Digest> fingerprints =
-            page.is_null(row, 2) ? std::span<const Digest>{} : digests_in(page.text(row, 2));
-        for (std::size_t i = 0; i < digests.size(); ++i) {
-            const int filter = onceward::filter_of(part, digests[i]);
+        const std::int64_t batch = page.binary_integer(row, 0) - first_seq_;
+        const ClaimsOfRow found(page, row, 1, ClaimsOfRow::Batches::same);
+        for (std::size_t i = 0; i < found.digests().size(); ++i) {
+            const int filter = onceward::filter_of(part, found.digests()[i]);
             if (filter < filters.begin || filter >= filters.end) continue;
-            const Digest fingerprint =
-                fingerprints.empty() ? packed_fingerprint(std::nullopt) : fingerprints[i];
-            claims.push_back({digests[i], fingerprint, batch, part.number});
+            claims.push_back(found.claim(i, batch, part.number));
         }
     }
 

@@ -1,8 +1,9 @@
 #include "dedup/retention/segment_writer.h"
 
 #include <algorithm>
-#include <vector>
+#include <stdexcept>
 
+#include "dedup/claims/log/log_batch.h"
 #include "dedup/postgres/binary.h"
 #include "dedup/postgres/transaction.h"
 #include "schemas/queries.h"
@@ -49,6 +50,34 @@ std::int64_t claims_in(std::span<const PartExtent> parts) {
     std::int64_t claims = 0;
     for (const PartExtent& part : parts) claims += part.claims;
     return claims;
+}
+
+std::vector<SealedClaim> room_for(const FilterRange& filters) {
+    std::vector<SealedClaim> claims;
+    claims.reserve(static_cast<std::size_t>(filters.claims + filters.claims / 8 + 1024));
+    return claims;
+}
+
+ClaimsOfRow::ClaimsOfRow(const QueryResult& rows, int row, int first, Batches batches)
+    : digests_(digests_in(rows.text(row, first))) {
+    int fingerprints = first + 1;
+    if (batches == Batches::each) {
+        batches_ = rows.text(row, first + 1);
+        fingerprints = first + 2;
+        // DANGER: a claim without its batch would be left out of one list alone, and the claims
+        // after it would get the batches of others.
+        if (batches_.size() != 4 * digests_.size()) {
+            throw std::logic_error("a claim is in none of its generation's batches");
+        }
+    }
+    if (!rows.is_null(row, fingerprints)) fingerprints_ = digests_in(rows.text(row, fingerprints));
+}
+
+SealedClaim ClaimsOfRow::claim(std::size_t place, std::int64_t batch, std::int32_t part) const {
+    if (!batches_.empty()) batch += binary::get32(batches_.substr(4 * place));
+    return {digests_[place],
+            fingerprints_.empty() ? packed_fingerprint(std::nullopt) : fingerprints_[place],
+            static_cast<std::uint32_t>(batch), part};
 }
 
 void write_segment(Connection& connection, const Connection::Names& names,

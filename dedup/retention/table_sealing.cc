@@ -1,12 +1,10 @@
 #include "dedup/retention/table_sealing.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "dedup/claims/log/log_batch.h"
 #include "dedup/claims/log/log_reader.h"
-#include "dedup/postgres/binary.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/retention/segment_writer.h"
 #include "schemas/queries.h"
@@ -67,8 +65,7 @@ class TableSealing {
 
     // All claims of these filters, some at a time.
     std::vector<SealedClaim> read(const FilterRange& filters) const {
-        std::vector<SealedClaim> claims;
-        claims.reserve(static_cast<std::size_t>(filters.claims + filters.claims / 8 + 1024));
+        std::vector<SealedClaim> claims = room_for(filters);
         const int bits = whole_[0].shard_bits;
         const int finer = std::max(bits, shard_bits_for(whole_[0].claims, claims_in_an_answer));
         const int last = 1 << finer;
@@ -80,27 +77,14 @@ class TableSealing {
                 range.null();
             }
             range.integer(first_seq_);
-            take(connection_.prepared(sql::conversion_read, range, names_, true), claims);
+            const QueryResult row =
+                connection_.prepared(sql::conversion_read, range, names_, true);
+            const ClaimsOfRow found(row, 0, 0, ClaimsOfRow::Batches::each);
+            for (std::size_t i = 0; i < found.digests().size(); ++i) {
+                claims.push_back(found.claim(i, 0));
+            }
         }
         return claims;
-    }
-
-    static void take(const QueryResult& row, std::vector<SealedClaim>& claims) {
-        const std::span<const Digest> digests = digests_in(row.text(0, 0));
-        const std::string_view batches = row.text(0, 1);
-        const std::span<const Digest> fingerprints =
-            row.is_null(0, 2) ? std::span<const Digest>{} : digests_in(row.text(0, 2));
-        // DANGER: a claim without its batch would be left out of one list alone.
-        if (batches.size() != 4 * digests.size()) {
-            throw std::logic_error(
-                "a sealed generation has a claim that is in none of its batches");
-        }
-        for (std::size_t i = 0; i < digests.size(); ++i) {
-            claims.push_back(
-                {digests[i],
-                 fingerprints.empty() ? packed_fingerprint(std::nullopt) : fingerprints[i],
-                 static_cast<std::uint32_t>(binary::get32(batches.substr(4 * i))), 0});
-        }
     }
 
     void make_ready() {

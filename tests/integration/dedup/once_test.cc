@@ -282,7 +282,7 @@ TEST_F(OnceTest, ResultsExpireByTheClockLessTheLongestRequest) {
 }
 
 TEST_F(OnceTest, StatementsOfEarlierGenerationsDoNotGatherInASession) {
-    for (int i = 0; i < 150; ++i) connection_.prepared("SELECT " + std::to_string(i), {});
+    for (int i = 0; i < 250; ++i) connection_.prepared("SELECT " + std::to_string(i), {});
     EXPECT_EQ(call("a").kind, Kind::applied);
     EXPECT_LT(connection_.prepared_statements(), 20U);
     EXPECT_EQ(call("a").kind, Kind::replayed);
