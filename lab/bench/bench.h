@@ -89,6 +89,8 @@ class Bench {
     double after_a_kill(Tables& tables);
     // Messages a second that pass while a producer sends as fast as it can.
     double highest_rate(const ConnectionOptions& postgres) const;
+    // The same, or less if a steady producer cannot reach the highest share of it.
+    double sustained_rate(const ConnectionOptions& postgres) const;
     double by_processes(const ConnectionOptions& postgres, Claims claims) const;
     // The rates in turn, each once in each round.
     std::vector<SteadyRuns> steady_rounds(const ConnectionOptions& postgres);

@@ -53,9 +53,7 @@ LoadTimes send_steadily(const std::string& bootstrap_servers, const Workload& wo
             times.latest = std::max(times.latest, Clock::now() - should);
             hand_over(sent, should);
         }
-        if (times.latest > too_late) {
-            throw std::runtime_error("the producer cannot send as fast as it should");
-        }
+        if (times.latest > too_late) throw LateProducer();
         producer.poll();
     }
     finish(producer);

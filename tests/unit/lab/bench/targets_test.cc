@@ -31,9 +31,9 @@ TEST(Targets, NoGoalIsEasierThanItsFloor) {
 
 TEST(Targets, ALimitIsMetFromItsOwnSide) {
     const Target& rate = *targets_of("1").front();
-    EXPECT_TRUE(reached(rate, 0.65));
-    EXPECT_FALSE(reached(rate, 0.6499));
-    EXPECT_FALSE(goal_reached(rate, 0.65));
+    EXPECT_TRUE(reached(rate, 0.70));
+    EXPECT_FALSE(reached(rate, 0.6999));
+    EXPECT_FALSE(goal_reached(rate, 0.70));
     const Target& bytes = *targets_of("8")[1];
     EXPECT_TRUE(reached(bytes, 20));
     EXPECT_FALSE(reached(bytes, 20.1));
