@@ -110,22 +110,10 @@ class Merger::Merge {
             const QueryResult blocks =
                 connection_.prepared(sql::merge_read, range, names_of(members_[i]), true);
             for (int row = 0; row < blocks.rows(); ++row) {
-                take(blocks, row, first_seqs_[i] - first_seq_, filters, claims);
+                take_claims(blocks, row, whole_[0], filters, first_seqs_[i] - first_seq_, claims);
             }
         }
         return claims;
-    }
-
-    // `later`: by how much the numbers of the segment's batches grow.
-    void take(const QueryResult& blocks, int row, std::int64_t later, const FilterRange& filters,
-              std::vector<SealedClaim>& claims) const {
-        const ClaimsOfRow found(blocks, row, 0, ClaimsOfRow::Batches::each);
-        for (std::size_t i = 0; i < found.digests().size(); ++i) {
-            const int filter = filter_of(whole_[0], found.digests()[i]);
-            // The first block may begin before them, and the last one end after them.
-            if (filter < filters.begin || filter >= filters.end) continue;
-            claims.push_back(found.claim(i, later));
-        }
     }
 
     bool publish_all() {

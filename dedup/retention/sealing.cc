@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "dedup/claims/log/log_batch.h"
 #include "dedup/claims/log/log_reader.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/retention/segment_writer.h"
@@ -116,12 +117,12 @@ class Sealing {
     void take(const QueryResult& page, int row, const FilterRange& filters,
               std::vector<SealedClaim>& claims) const {
         const PartExtent& part = part_of(page, row);
-        const std::int64_t batch = page.binary_integer(row, 0) - first_seq_;
-        const ClaimsOfRow found(page, row, 1, ClaimsOfRow::Batches::same);
-        for (std::size_t i = 0; i < found.digests().size(); ++i) {
-            const int filter = onceward::filter_of(part, found.digests()[i]);
+        const LogBatch found = batch_in(page, row, page.binary_integer(row, 0), 1, 2);
+        const auto batch = static_cast<std::uint32_t>(found.seq - first_seq_);
+        for (std::size_t i = 0; i < found.digests.size(); ++i) {
+            const int filter = onceward::filter_of(part, found.digests[i]);
             if (filter < filters.begin || filter >= filters.end) continue;
-            claims.push_back(found.claim(i, batch, part.number));
+            claims.push_back({found.digests[i], found.packed(i), batch, part.number});
         }
     }
 

@@ -58,26 +58,23 @@ std::vector<SealedClaim> room_for(const FilterRange& filters) {
     return claims;
 }
 
-ClaimsOfRow::ClaimsOfRow(const QueryResult& rows, int row, int first, Batches batches)
-    : digests_(digests_in(rows.text(row, first))) {
-    int fingerprints = first + 1;
-    if (batches == Batches::each) {
-        batches_ = rows.text(row, first + 1);
-        fingerprints = first + 2;
-        // DANGER: a claim without its batch would be left out of one list alone, and the claims
-        // after it would get the batches of others.
-        if (batches_.size() != 4 * digests_.size()) {
-            throw std::logic_error("a claim is in none of its generation's batches");
-        }
+void take_claims(const QueryResult& rows, int row, const PartExtent& part,
+                 const FilterRange& filters, std::int64_t later, std::vector<SealedClaim>& claims) {
+    const LogBatch found = batch_in(rows, row, 0, 0, 2);
+    const std::string_view batches = rows.text(row, 1);
+    // DANGER: a claim without its batch would be left out of one list alone, and the claims after
+    // it would get the batches of others.
+    if (batches.size() != 4 * found.digests.size()) {
+        throw std::logic_error("a claim is in none of its generation's batches");
     }
-    if (!rows.is_null(row, fingerprints)) fingerprints_ = digests_in(rows.text(row, fingerprints));
-}
-
-SealedClaim ClaimsOfRow::claim(std::size_t place, std::int64_t batch, std::int32_t part) const {
-    if (!batches_.empty()) batch += binary::get32(batches_.substr(4 * place));
-    return {digests_[place],
-            fingerprints_.empty() ? packed_fingerprint(std::nullopt) : fingerprints_[place],
-            static_cast<std::uint32_t>(batch), part};
+    for (std::size_t i = 0; i < found.digests.size(); ++i) {
+        // A block may begin before them or end after them.
+        const int filter = onceward::filter_of(part, found.digests[i]);
+        if (filter < filters.begin || filter >= filters.end) continue;
+        const std::int64_t batch = binary::get32(batches.substr(4 * i)) + later;
+        claims.push_back({found.digests[i], found.packed(i), static_cast<std::uint32_t>(batch),
+                          part.number});
+    }
 }
 
 void write_segment(Connection& connection, const Connection::Names& names,

@@ -19,22 +19,11 @@ std::int64_t claims_in(std::span<const PartExtent> parts);
 // An empty list with room for the claims of these filters.
 std::vector<SealedClaim> room_for(const FilterRange& filters);
 
-// The claims of one row of an answer, which it views.
-class ClaimsOfRow {
-  public:
-    // `first`: the column of the digests, which that of the batches' numbers may follow; the next
-    // one has the fingerprints, null if no claim has one.
-    enum class Batches : std::uint8_t { same, each };
-    ClaimsOfRow(const QueryResult& rows, int row, int first, Batches batches);
-    std::span<const Digest> digests() const { return digests_; }
-    // `batch`: the row's own, or with a number for each claim what is added to it.
-    SealedClaim claim(std::size_t place, std::int64_t batch, std::int32_t part = 0) const;
-
-  private:
-    std::span<const Digest> digests_;
-    std::span<const Digest> fingerprints_;
-    std::string_view batches_;  // four bytes for each claim, or empty
-};
+// Appends those claims of a row of an answer that belong to these filters of the part. The row's
+// first columns are their digests, the numbers of their batches, and their fingerprints. `later`: by
+// how much the numbers of the batches grow.
+void take_claims(const QueryResult& rows, int row, const PartExtent& part,
+                 const FilterRange& filters, std::int64_t later, std::vector<SealedClaim>& claims);
 
 // The blocks and the filters of one reading, in a transaction of their own. `names`: those of the
 // segment's tables; `parts`: all of the segment. REQUIRES: claims as sort_claims() leaves them, all

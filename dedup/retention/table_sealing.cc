@@ -79,10 +79,7 @@ class TableSealing {
             range.integer(first_seq_);
             const QueryResult row =
                 connection_.prepared(sql::conversion_read, range, names_, true);
-            const ClaimsOfRow found(row, 0, 0, ClaimsOfRow::Batches::each);
-            for (std::size_t i = 0; i < found.digests().size(); ++i) {
-                claims.push_back(found.claim(i, 0));
-            }
+            take_claims(row, 0, whole_[0], filters, 0, claims);
         }
         return claims;
     }

@@ -16,6 +16,15 @@ std::span<const Digest> digests_in(std::string_view bytes) {
     return {reinterpret_cast<const Digest*>(bytes.data()), bytes.size() / sizeof(Digest)};
 }
 
+LogBatch batch_in(const QueryResult& rows, int row, std::int64_t seq, int digests,
+                  int fingerprints) {
+    LogBatch batch{seq, digests_in(rows.text(row, digests)), {}};
+    if (!rows.is_null(row, fingerprints)) {
+        batch.fingerprints = digests_in(rows.text(row, fingerprints));
+    }
+    return batch;
+}
+
 bool may_meet(std::span<const Digest> digests, const LogBatch& batch) {
     const Digest* mine = digests.data();
     const Digest* const end = mine + digests.size();
@@ -38,9 +47,7 @@ LogLook::LogLook(QueryResult result) : result_(std::move(result)) {
     if (result_.is_null(0, 3)) return;
     batches.reserve(static_cast<std::size_t>(result_.rows()));
     for (int row = 0; row < result_.rows(); ++row) {
-        LogBatch batch{result_.binary_integer(row, 3), digests_in(result_.text(row, 4)), {}};
-        if (!result_.is_null(row, 5)) batch.fingerprints = digests_in(result_.text(row, 5));
-        batches.push_back(batch);
+        batches.push_back(batch_in(result_, row, result_.binary_integer(row, 3), 4, 5));
     }
 }
 

@@ -20,10 +20,18 @@ struct LogBatch {
     std::span<const Digest> digests;
     // In the same order, packed; empty where the batch has none at all.
     std::span<const Digest> fingerprints;
+    Digest packed(std::size_t place) const {
+        return fingerprints.empty() ? packed_fingerprint(std::nullopt) : fingerprints[place];
+    }
     std::optional<Digest> fingerprint(std::size_t place) const {
-        return fingerprints.empty() ? std::nullopt : unpacked_fingerprint(fingerprints[place]);
+        return unpacked_fingerprint(packed(place));
     }
 };
+
+// Digests of that column, and fingerprints of that one, which is null if no claim has one. Borrows
+// the answer.
+LogBatch batch_in(const QueryResult& rows, int row, std::int64_t seq, int digests,
+                  int fingerprints);
 
 // Whether any of these digests, which are sorted, may be in the batch: never false where one is.
 // True as well for a batch that is not sorted, which this version does not write.
