@@ -20,8 +20,8 @@ std::int64_t claims_in(std::span<const PartExtent> parts);
 std::vector<SealedClaim> room_for(const FilterRange& filters);
 
 // Appends those claims of a row of an answer that belong to these filters of the part. The row's
-// first columns are their digests, the numbers of their batches, and their fingerprints. `later`: by
-// how much the numbers of the batches grow.
+// first columns are their digests, the numbers of their batches, and their fingerprints. `later`:
+// by how much the numbers of the batches grow.
 void take_claims(const QueryResult& rows, int row, const PartExtent& part,
                  const FilterRange& filters, std::int64_t later, std::vector<SealedClaim>& claims);
 
