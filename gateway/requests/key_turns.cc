@@ -12,9 +12,9 @@ constexpr std::chrono::seconds longest_look{5};
 
 std::optional<KeyTurns::Turn> KeyTurns::admit(Turn turn, std::chrono::milliseconds wait,
                                               Clock::time_point now, ToldLater& told) {
-    const Digest key = turn.request->digest;
-    const std::optional<Digest> fingerprint = turn.request->fingerprint;
-    const auto [found, is_first] = running_.try_emplace(key, Running{.fingerprint = fingerprint});
+    const Digest key = turn.request.digest;
+    const auto [found, is_first] =
+        running_.try_emplace(key, Running{.fingerprint = turn.request.fingerprint});
     if (is_first) {
         change(turn.state, RequestEvent::queue);
         return turn;
@@ -24,9 +24,6 @@ std::optional<KeyTurns::Turn> KeyTurns::admit(Turn turn, std::chrono::millisecon
         told.emplace_back(std::move(turn.asking), KeyedAnswer{.state = KeyState::in_flight});
         return std::nullopt;
     }
-    // Only the ledger knows which of the two owns the key: the one that runs may be the mistake.
-    const bool other = running.fingerprint && fingerprint && *running.fingerprint != *fingerprint;
-    if (!other) turn.request.reset();
     change(turn.state, RequestEvent::wait);
     const auto wanted = now + wait;
     const auto deadline = running.original ? wanted : std::max(wanted, now + longest_look);
@@ -56,13 +53,17 @@ void KeyTurns::original(const Digest& key, Clock::time_point now, ToldLater& tol
 }
 
 std::vector<KeyTurns::Turn> KeyTurns::end(const Digest& key, const KeyedOutcome& repeated,
-                                          ToldLater& told) {
+                                          Clock::time_point as_of, ToldLater& told) {
     std::vector<Turn> next;
     auto ended = running_.extract(key);
     if (ended.empty()) return next;
+    const std::optional<Digest>& ran = ended.mapped().fingerprint;
     for (auto& [waiter, waits] : ended.mapped().waiting) {
         deadlines_.erase({waits.deadline, waiter});
-        if (waits.turn.request) {
+        // Only the ledger knows which of the two owns the key: the one that ran may be the mistake.
+        const std::optional<Digest>& own = waits.turn.request.fingerprint;
+        const bool other = ran && own && *ran != *own;
+        if (other || waits.turn.arrived > as_of) {
             next.push_back(std::move(waits.turn));
         } else {
             told.emplace_back(std::move(waits.turn.asking), repeated);

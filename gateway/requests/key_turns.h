@@ -39,22 +39,25 @@ class KeyTurns {
     using Clock = std::chrono::steady_clock;
     struct Turn {
         Asking asking;
-        std::optional<KeyedRequest> request;  // nullopt: it waits for the other one's answer
+        KeyedRequest request;
         std::uint64_t group = 0;
         Clock::time_point arrived{};
         RequestState state = RequestState::waiting;
     };
-    // Returns the request if it is to be carried out now, and then end()ed. Else it waits: for the
-    // answer of the one that runs, or, if that is another request with its key, for its turn; or it
-    // is answered, as the original runs and it does not wait. REQUIRES: it has one.
+    // Returns the request if it is to be carried out now, and then end()ed. Else it waits for the
+    // end of the one that runs, or it is answered, as the original runs and it does not wait.
     std::optional<Turn> admit(Turn turn, std::chrono::milliseconds wait, Clock::time_point now,
                               ToldLater& told);
     // The ledger knows nothing of the key yet, so its request is the original. Answers those that
     // do not wait for an original.
     void original(const Digest& key, Clock::time_point now, ToldLater& told);
-    // Answers those that waited for the key's answer, and returns those that waited for their turn,
-    // in the order in which they came.
-    std::vector<Turn> end(const Digest& key, const KeyedOutcome& repeated, ToldLater& told);
+    // Answers those whose answer it is too. Returns the others, whose turn it is, in the order in
+    // which they came: those with another body, and those that came after `as_of`, when the
+    // database was asked for this outcome. DANGER: the outcome must not be told to these. If this
+    // process was frozen after its COMMIT and a fail-over lost it, the new server may have given
+    // the key another effect before they were sent.
+    std::vector<Turn> end(const Digest& key, const KeyedOutcome& repeated, Clock::time_point as_of,
+                          ToldLater& told);
     // Those who have waited long enough. Only the original's request is known to be in flight; the
     // others are to ask again.
     ToldLater late(Clock::time_point now);

@@ -96,7 +96,7 @@ void SinkBatcher::finish(Later& later) {
 void SinkBatcher::admit(KeyTurns::Turn turn, Later& later) {
     const auto now = Clock::now();
     // Those of one bulk are in one transaction: a repeat among them waits for it, however long.
-    const auto known = groups_.find(turn.request->digest);
+    const auto known = groups_.find(turn.request.digest);
     const bool own = known != groups_.end() && known->second == turn.group;
     const auto until = turn.arrived + std::min(options_.wait, options_.longest_request);
     const auto deadline = turn.arrived + options_.longest_request;
@@ -106,9 +106,9 @@ void SinkBatcher::admit(KeyTurns::Turn turn, Later& later) {
         later.deadline = later.deadline || is_earlier_deadline();
         return;
     }
-    groups_[next->request->digest] = next->group;
+    groups_[next->request.digest] = next->group;
     auto queued = std::make_unique<Queued>();
-    queued->request.at.request = std::move(*next->request);
+    queued->request.at.request = std::move(next->request);
     queued->request.at.attempt = random_digest();
     queued->request.state = next->state;
     queued->asking = std::move(next->asking);
@@ -253,11 +253,12 @@ void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
     }
 }
 
-// Those that waited get the same answer: to them it is a repeat. The next ones get their turn.
+// To those that waited and get the same answer it is a repeat. The next ones get their turn.
 void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
     RequestState& state = queued.request.state;
     if (state != RequestState::decided) change(state, RequestEvent::decide);
     const Digest key = queued.request.at.request.digest;
+    const auto as_of = queued.request.at.as_of;
     KeyedOutcome repeated = outcome;
     if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
         if (answered->state == KeyState::fresh) answered->state = KeyState::replayed;
@@ -267,7 +268,7 @@ void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
     {
         const MutexLock lock(mutex_);
         groups_.erase(key);
-        for (KeyTurns::Turn& turn : turns_.end(key, repeated, later.told)) {
+        for (KeyTurns::Turn& turn : turns_.end(key, repeated, as_of, later.told)) {
             if (stopping_) {
                 later.told.emplace_back(std::move(turn.asking), ask_again_soon());
             } else {

@@ -14,6 +14,11 @@ constexpr std::size_t most_at_once = 32;
 // A repeat of a key waits as long at most before it hears that the key is worked on.
 constexpr std::chrono::milliseconds longest_at_once{200};
 
+void ask_now(std::span<RequestInBatch* const> requests) {
+    const auto now = std::chrono::steady_clock::now();
+    for (RequestInBatch* request : requests) request->as_of = now;
+}
+
 }  // namespace
 
 Settlement SinkTransaction::attempt(Connection& connection,
@@ -23,6 +28,7 @@ Settlement SinkTransaction::attempt(Connection& connection,
         land_at_once(connection, requests, patience)) {
         return Settlement::settled;
     }
+    ask_now(requests);
     UnfencedTransaction unfenced = begin(connection);
     const auto sorted = sort(unfenced, requests, patience);
     if (!sorted) return Settlement::again;
@@ -35,6 +41,7 @@ Settlement SinkTransaction::attempt(Connection& connection,
         }
         unfenced.apply([&](Transaction& transaction) { return write(transaction, fresh); });
     }
+    ask_now(requests);
     return unfenced.land([&](Transaction& transaction) { replay(transaction, known); });
 }
 
@@ -51,6 +58,7 @@ bool SinkTransaction::land_at_once(Connection& connection,
     const auto limit = std::min(longest_at_once, connection.options().statement_timeout);
     auto statements = statements_at_once(requests, patience, limit);
     if (!statements) return false;
+    ask_now(requests);
     unfenced.land_at_once(std::move(*statements));
     presumption_.was_right();
     return true;
@@ -93,6 +101,7 @@ std::optional<std::vector<Connection::Planned>> SinkTransaction::statements_at_o
 std::optional<std::vector<Refusal>> SinkTransaction::search(
     Connection& connection, std::span<RequestInBatch* const> requests,
     std::chrono::milliseconds patience, RefusalSearch& search, int earlier) {
+    ask_now(requests);
     UnfencedTransaction unfenced = begin(connection);
     const auto sorted = sort(unfenced, requests, patience);
     if (!sorted) return std::nullopt;

@@ -27,6 +27,8 @@ struct RequestInBatch {
     Digest attempt;          // random; stored with its result
     bool in_doubt = false;   // a COMMIT with it had no answer
     KeyedOutcome outcome{};  // of the last attempt; counts once that was committed
+    // When the database was asked for the outcome: the last attempt's COMMIT, or else its start.
+    std::chrono::steady_clock::time_point as_of = never;
     // REQUIRES: it was made.
     Message& message() {
         expects(!chunk.messages.empty(), "the request's message was made");

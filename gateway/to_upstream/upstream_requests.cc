@@ -113,7 +113,7 @@ void UpstreamRequests::admit(KeyTurns::Turn turn, ToldLater& told) {
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - now);
     std::optional<KeyTurns::Turn> next = turns_.admit(std::move(turn), wait, now, told);
     if (!next) return wake_watch_.notify_one();
-    queue_.push_back({.request = std::move(*next->request),
+    queue_.push_back({.request = std::move(next->request),
                       .asking = std::move(next->asking),
                       .deadline = next->arrived + options_.patience,
                       .wait_until = until,
@@ -229,8 +229,8 @@ void UpstreamRequests::run(const std::stop_token& stop) {
     }
 }
 
-// Those that waited get the same answer: a stored answer is a repeat to them. The next ones get
-// their turn.
+// To those that waited and get the same answer a stored one is a repeat. The next ones get their
+// turn.
 void UpstreamRequests::answer(const Digest& key, Queued& queued, UpstreamSession::Carried carried) {
     change(queued.state, RequestEvent::decide);
     KeyedOutcome repeated = carried.outcome;
@@ -241,7 +241,9 @@ void UpstreamRequests::answer(const Digest& key, Queued& queued, UpstreamSession
     told.emplace_back(std::move(queued.asking), std::move(carried.outcome));
     {
         const MutexLock lock(mutex_);
-        for (KeyTurns::Turn& turn : turns_.end(key, repeated, told)) admit(std::move(turn), told);
+        for (KeyTurns::Turn& turn : turns_.end(key, repeated, carried.as_of, told)) {
+            admit(std::move(turn), told);
+        }
     }
     tell(told);
 }

@@ -73,7 +73,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
         return carried;
     }
     if (other) {
-        Carried carried{.outcome = std::move(*other)};
+        Carried carried{.outcome = std::move(*other), .as_of = attempt.asked};
         const auto* answered = std::get_if<KeyedAnswer>(&carried.outcome);
         const bool runs = answered != nullptr && answered->state == KeyState::in_flight;
         if (runs) options_.original(attempt.request.digest);
@@ -122,7 +122,7 @@ void UpstreamSession::log_end(const Attempt& attempt, const UpstreamAnswer& answ
 // Returns nullopt if the key belongs to this attempt from now on.
 std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
     const KeyedRequest& request = attempt.request;
-    const auto asked = Clock::now();
+    attempt.asked = Clock::now();
     reached(options_.observer, Step::before_begin);
     Leases leases = leases_of(attempt);
     results_->begin();
@@ -148,7 +148,7 @@ std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
         log_warning("http.lease_taken_over",
                     {{"route", options_.name}, {"digest", hex(request.digest)}});
     }
-    attempt.held_until = asked + options_.ledger.lease;
+    attempt.held_until = attempt.asked + options_.ledger.lease;
     // DANGER: a COMMIT that is cancelled in its wait for a standby commits all the same, and a
     // fail-over loses it: with it the lease of a call that is under way.
     transaction.prepared(sql::sink_no_timeout);
@@ -232,7 +232,8 @@ UpstreamSession::Carried UpstreamSession::store(const Attempt& attempt,
     const KeyedRequest& request = attempt.request;
     const Carried answered{
         .outcome = KeyedAnswer{.state = KeyState::fresh, .result = response_of(result)},
-        .stored = true};
+        .stored = true,
+        .as_of = Clock::now()};
     Leases leases = leases_of(attempt);
     results_->begin();
     OwnedTransaction transaction(*session_);

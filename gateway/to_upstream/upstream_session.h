@@ -55,6 +55,8 @@ class UpstreamSession {
     struct Carried {
         KeyedOutcome outcome;
         bool stored = false;  // the outcome is the key's answer from now on
+        // When the database was asked for the outcome; never: it is not of the database.
+        std::chrono::steady_clock::time_point as_of = never;
         // Given back where somebody else has its key in flight: nothing was called.
         std::optional<KeyedRequest> elsewhere{};
         // Nothing was called, and whether its claim exists is not known: see let_go().
@@ -73,6 +75,7 @@ class UpstreamSession {
     struct Attempt {
         KeyedRequest request;
         Digest token;  // also stored with the result
+        Clock::time_point asked{};  // when the last try to claim it began
         Clock::time_point held_until{};
     };
     // Runs the step until PostgreSQL has taken it; false where it has not by then.

@@ -51,7 +51,7 @@ class PlainSink final : public Sink {
     Ways& ways_;
 };
 
-std::string words(const KeyedOutcome& outcome) {
+std::string in_short(const KeyedOutcome& outcome) {
     if (const auto* problem = std::get_if<Problem>(&outcome)) {
         return std::to_string(status_of(problem->kind));
     }
@@ -91,7 +91,7 @@ class AtOnceTest : public ::testing::Test {
             answers.push_back(promises->emplace_back().get_future());
         }
         batcher_->submit(std::move(requests), [promises](std::size_t at, KeyedOutcome outcome) {
-            (*promises)[at].set_value(words(outcome));
+            (*promises)[at].set_value(in_short(outcome));
         });
         return answers;
     }

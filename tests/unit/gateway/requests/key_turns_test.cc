@@ -20,7 +20,8 @@ class KeyTurnsTest : public ::testing::Test {
         request.digest = digest_of_bytes(key);
         request.fingerprint = fingerprint;
         return turns_
-            .admit({.asking = {nullptr, place}, .request = std::move(request)}, wait, now_, told_)
+            .admit({.asking = {nullptr, place}, .request = std::move(request), .arrived = now_},
+                   wait, now_, told_)
             .has_value();
     }
     // Those that were told that the key is in flight.
@@ -39,11 +40,11 @@ class KeyTurnsTest : public ::testing::Test {
         return in_flight();
     }
     // Returns those that got the answer.
-    Places end(const std::string& key) {
+    Places end(const std::string& key, KeyTurns::Clock::time_point as_of = never) {
         ToldLater told;
         next_.clear();
-        for (const auto& turn : turns_.end(digest_of_bytes(key), KeyedAnswer{}, told)) {
-            EXPECT_TRUE(turn.request);
+        for (const auto& turn : turns_.end(digest_of_bytes(key), KeyedAnswer{}, as_of, told)) {
+            EXPECT_EQ(turn.request.digest, digest_of_bytes(key));
             next_.push_back(turn.asking.place);
         }
         Places places;
@@ -151,6 +152,18 @@ TEST_F(KeyTurnsTest, AnotherRequestUnderTheKeyWaitsForItsTurnAndIsNoConflictYet)
     EXPECT_THAT(end("a"), ElementsAre(2));
     EXPECT_THAT(next_, ElementsAre(1));
     EXPECT_TRUE(runs("a", 1, 1s, two));
+}
+
+TEST_F(KeyTurnsTest, WhoeverCameAfterTheDatabaseWasAskedIsNotToldItsAnswer) {
+    runs("a");
+    EXPECT_FALSE(runs("a", 1, 9s));
+    const auto asked = now_;
+    now_ += 1ms;
+    EXPECT_FALSE(runs("a", 2, 9s));
+    EXPECT_FALSE(runs("a", 3, 9s));
+    EXPECT_THAT(end("a", asked), ElementsAre(1));
+    EXPECT_THAT(next_, ElementsAre(2, 3));
+    EXPECT_TRUE(runs("a", 2, 9s));
 }
 
 TEST_F(KeyTurnsTest, TheEndOfAKeyThatNobodyHasIsNothing) { EXPECT_THAT(end("a"), IsEmpty()); }
