@@ -51,9 +51,9 @@ LoadTimes send_steadily(const std::string& bootstrap_servers, const Workload& wo
         for (; sent < due; ++sent) {
             const Schedule::Time should = schedule.due(sent - first);
             times.latest = std::max(times.latest, Clock::now() - should);
+            if (times.latest > too_late) throw LateProducer();
             hand_over(sent, should);
         }
-        if (times.latest > too_late) throw LateProducer();
         producer.poll();
     }
     finish(producer);

@@ -42,5 +42,12 @@ TEST_F(SteadyLoad, MessagesShareRequestsThoughEachIsSentInTime) {
     EXPECT_LE(cluster_.received(MockCluster::Request::produce), 160U);
 }
 
+// What it sends after that would be another load than the one that is asked for.
+TEST_F(SteadyLoad, ARateThatNoProducerReachesIsGivenUpAfterASecond) {
+    const auto called = std::chrono::steady_clock::now();
+    EXPECT_THROW(send(1'000'000'000, 1e9), LateProducer);
+    EXPECT_LT(std::chrono::steady_clock::now() - called, 30s);
+}
+
 }  // namespace
 }  // namespace onceward::bench
