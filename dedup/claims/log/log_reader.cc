@@ -139,8 +139,11 @@ LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::
 
 bool follow_segments(Connection& connection, const LogScope& scope, LogWindow& window) {
     const auto now = LogWindow::Clock::now();
-    if (now < window.last_segments_look.load() + look_for_segments_every) return false;
-    window.last_segments_look = now;
+    auto due = window.next_segments_look.load();
+    if (now < due) return false;
+    // One of the process's workers asks for all.
+    const auto next = now + look_for_segments_every;
+    if (!window.next_segments_look.compare_exchange_strong(due, next)) return false;
     put_segments(generations_after(connection, scope, 0).segments, window);
     return true;
 }
@@ -151,7 +154,7 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
         if (all.oldest.generation == 0) try_again("the ledger has no generation yet");
         // What has become a segment is below the floor, and older than what is still a log.
         put_segments(all.segments, window);
-        window.last_segments_look = LogWindow::Clock::now();
+        window.next_segments_look = LogWindow::Clock::now() + look_for_segments_every;
         window.begin(all.oldest);
     }
     std::size_t limit = 64;
@@ -189,18 +192,24 @@ FilterReading read_filters(Connection& connection, int ledger, LogWindow& window
         window.drop_filters(bytes - limit);
         return windows.bytes() > limit ? FilterReading::over : FilterReading::full;
     }
+    std::int64_t before = LogWindow::all_generations;
     do {
-        const std::optional<LogWindow::MissingFilter> missing = window.missing_filter();
-        if (!missing) return FilterReading::complete;
+        const std::optional<LogWindow::MissingFilter> missing = window.missing_filter(before);
+        if (!missing) {
+            return before == LogWindow::all_generations ? FilterReading::complete
+                                                        : FilterReading::more;
+        }
         // Some room is left for recent claims, or filters would be read and dropped in turn.
         if (windows.bytes() >= limit - limit / 8) return FilterReading::full;
         const QueryResult row =
             connection.prepared(sql::segment_filters, {missing->number},
                                 log_names(ledger, missing->generation, missing->merge), true);
         if (row.rows() == 0) {
-            // It was merged into another. See publish_merge.
-            window.last_segments_look = LogWindow::Clock::time_point{};
-            return FilterReading::more;
+            // It was merged into another (see publish_merge), or a conversion was cut short before
+            // it wrote this filter. Those of earlier segments are there all the same.
+            window.look_for_segments_soon();
+            before = missing->generation;
+            continue;
         }
         window.put_filter(*missing, FuseFilter(row.text(0, 0)));
     } while (LogWindow::Clock::now() < until);

@@ -81,6 +81,9 @@ void LogStore::catch_up(Connection& connection) {
     join(connection);
     if (must_read_ || LogWindow::Clock::now() >= window_->last_look.load() + read_every) {
         read_to_end(connection);
+    } else {
+        // A worker that is busy reads the log in its transactions alone, which say nothing of that.
+        follow_segments(connection, {ledger_}, *window_);
     }
     read_missing_filters(connection);
 }
@@ -93,8 +96,7 @@ void LogStore::read_missing_filters(Connection& connection) {
     try {
         const FilterReading read = read_filters(connection, ledger_, *window_, *windows_, time);
         if (read == FilterReading::over) {
-            // Once in each reading of the log, which is at most once a second.
-            window_->last_segments_look = LogWindow::Clock::time_point{};
+            window_->look_for_segments_soon();
             std::this_thread::sleep_for(pause_if_over);
         }
     } catch (const PostgresError& error) {
@@ -105,7 +107,7 @@ void LogStore::read_missing_filters(Connection& connection) {
 }
 
 void LogStore::look_for_segments() {
-    window_->last_segments_look = LogWindow::Clock::time_point{};
+    window_->next_segments_look = LogWindow::Clock::time_point{};
     must_read_ = true;
 }
 

@@ -118,6 +118,12 @@ void LogWindow::forget_before(std::int64_t generation) {
 void LogWindow::put_segment(std::int64_t generation, Segment segment) {
     std::map<std::int64_t, Generation> before;  // its memory is given back without the lock
     const WriteLock lock(mutex_);
+    // DANGER: a list that was read before a merge may be put in after one that was read after it.
+    // Its segments must not replace the merged one, which may cover more than they do together.
+    if (const auto next = generations_.upper_bound(generation); next != generations_.begin()) {
+        const std::optional<Segment>& known = std::prev(next)->second.segment;
+        if (known && known->last >= segment.last) return;
+    }
     const auto end = generations_.upper_bound(segment.last);
     for (auto at = generations_.lower_bound(generation); at != end;) {
         before.insert(generations_.extract(at++));
@@ -133,9 +139,10 @@ bool LogWindow::has_segment(std::int64_t generation, int merge) const {
            found->second.segment->merge == merge;
 }
 
-std::optional<LogWindow::MissingFilter> LogWindow::missing_filter() const {
+std::optional<LogWindow::MissingFilter> LogWindow::missing_filter(std::int64_t before) const {
     const ReadLock lock(mutex_);
     for (const auto& [number, generation] : std::views::reverse(generations_)) {
+        if (number >= before) continue;
         const std::span<const SegmentPart> parts = parts_of(generation);
         for (std::size_t part = 0; part < parts.size(); ++part) {
             const auto shard = parts[part].filter->first_missing();

@@ -4,10 +4,12 @@
 // DANGER: it belongs to sessions with one server, and is thrown away with any of them
 // (see LogWindows). Throws only std::bad_alloc.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -96,7 +98,7 @@ class LogWindow {
         std::vector<SegmentPart> parts;
     };
     // Replaces the digests and the segments of these generations, which were all known before or
-    // are below the floor.
+    // are below the floor. Does nothing if a segment covers them already.
     // DANGER: all of them in one step. Between two steps a claim of long ago would be unknown.
     void put_segment(std::int64_t generation, Segment segment);
     bool has_segment(std::int64_t generation, int merge) const;
@@ -109,8 +111,10 @@ class LogWindow {
         std::size_t shard = 0;  // of that part
         int number = 0;         // in the segment's table
     };
-    // The next one of the newest segment that lacks any; nullopt if all are in memory.
-    std::optional<MissingFilter> missing_filter() const;
+    // The next one of the newest segment that lacks any, of those of earlier generations than
+    // `before`; nullopt if all are in memory.
+    std::optional<MissingFilter> missing_filter(std::int64_t before = all_generations) const;
+    static constexpr std::int64_t all_generations = std::numeric_limits<std::int64_t>::max();
     // Does nothing if the segment was replaced meanwhile.
     void put_filter(const MissingFilter& missing, FuseFilter filter);
     // Forgets filters of the oldest segments, until so many bytes are free or none is left.
@@ -154,10 +158,15 @@ class LogWindow {
     std::atomic<bool> filter_under_way{false};
     // When somebody last read the log to its end.
     std::atomic<Clock::time_point> last_look{Clock::time_point{}};
-    // When somebody last asked which generations have become segments.
-    std::atomic<Clock::time_point> last_segments_look{Clock::time_point{}};
+    // When somebody is to ask next which generations have become segments.
+    std::atomic<Clock::time_point> next_segments_look{Clock::time_point{}};
+    // For what is seen before each batch, so that not each of them asks.
+    void look_for_segments_soon() {
+        next_segments_look = std::min(next_segments_look.load(), Clock::now() + segments_soon);
+    }
 
   private:
+    static constexpr std::chrono::seconds segments_soon{1};
     struct Generation {
         DigestTable digests;
         // In their place, where it has become a segment.

@@ -3,6 +3,7 @@
 
 #include <future>
 
+#include "dedup/claims/log/log_reader.h"
 #include "dedup/claims/log/log_store.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/retention/merging.h"
@@ -150,6 +151,46 @@ TEST_F(MergeTest, FiltersMakeRoomForRecentClaims) {
     store.catch_up(leader_);
     EXPECT_TRUE(store.window()->missing_filter());
     EXPECT_EQ(apply(neighbour, 0, 10'000), 0);
+}
+
+// Its own batches keep the log's last look fresh, so that it never reads the log between them.
+TEST_F(MergeTest, AWorkerThatIsNeverIdleGoesOverToTheSegments) {
+    windows_ = std::make_shared<LogWindows>();
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    ASSERT_EQ(apply(worker, 0, 1000), 1000);
+    rotate();
+    ASSERT_EQ(apply(worker, 1000, 1300), 300);
+    LogStore store(registered_.ledger, registered_.source, windows_);
+    store.catch_up(leader_);
+    const auto shared = windows_->join(log_server(leader_), registered_.ledger);
+    LogWindow& window = *shared;
+    ASSERT_EQ(&window, store.window());
+    ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
+    const auto busy = [&] { window.last_look = LogWindow::Clock::now(); };
+    busy();
+    store.catch_up(leader_);
+    EXPECT_FALSE(window.has_segment(1, 0)) << "it was asked a moment ago";
+    window.next_segments_look = LogWindow::Clock::time_point{};
+    busy();
+    store.catch_up(leader_);
+    EXPECT_TRUE(window.has_segment(1, 0));
+    EXPECT_EQ(apply(worker, 0, 1400), 100);
+}
+
+// As a conversion leaves it that was killed before it wrote its last segment's filters.
+TEST_F(MergeTest, AFilterThatWasNeverWrittenKeepsNoneOfEarlierSegmentsAway) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 3);
+    database().execute("DELETE FROM filters_1_3");
+    windows_ = std::make_shared<LogWindows>();
+    LogStore store(registered_.ledger, registered_.source, windows_);
+    store.catch_up(leader_);
+    const LogWindow& window = *store.window();
+    ASSERT_TRUE(window.missing_filter());
+    EXPECT_EQ(window.missing_filter()->generation, 3);
+    EXPECT_FALSE(window.missing_filter(3));
+    CoreWorker late(log_, sink_, in_batches("late"));
+    EXPECT_EQ(apply(late, 0, 3100), 100);
 }
 
 TEST_F(MergeTest, AClaimIsTakenOutOfAMergedSegment) {

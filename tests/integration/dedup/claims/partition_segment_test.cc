@@ -127,7 +127,7 @@ TEST_F(PartitionSegmentTest, AWorkerThatKnowsTheDigestsGoesOverToTheFilters) {
     seal();
     store.catch_up(leader_);
     EXPECT_EQ(window.bytes(), before) << "it was asked a moment ago";
-    window.last_segments_look = LogWindow::Clock::time_point{};
+    window.next_segments_look = LogWindow::Clock::time_point{};
     store.catch_up(leader_);
     EXPECT_LE(window.bytes(), before / 5);
     EXPECT_EQ(window.size(), 5000U);

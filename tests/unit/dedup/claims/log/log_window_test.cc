@@ -140,6 +140,35 @@ TEST(LogWindow, ASegmentWhoseFilterIsNotInMemoryIsAskedForEachKey) {
     EXPECT_EQ(window.missing_filter()->generation, 1) << "the oldest one is given back first";
 }
 
+// DANGER: two workers of a process read the list, one before a merge and one after it, and put in
+// what they read in the other order. The keys of the third generation would be applied again.
+TEST(LogWindow, AListFromBeforeAMergeReplacesNothingOfIt) {
+    LogWindow window;
+    take_in(window, 3, 7, digest(3));
+    window.put_segment(1, {1, 3, whole(1, 3).parts});
+    const auto missing = window.missing_filter();
+    const std::uint64_t version = window.position().version;
+    window.put_segment(1, whole(1, 1));
+    window.put_segment(2, whole(2, 1));
+    EXPECT_TRUE(window.has_segment(1, 1));
+    EXPECT_FALSE(window.has_segment(2, 0));
+    EXPECT_EQ(window.position().version, version);
+    EXPECT_EQ(suspected(window, digest(3)), 1U);
+    window.put_filter(*missing, FuseFilter(std::vector<Digest>{}));
+    window.put_segment(1, {1, 3, whole(1, 3).parts});
+    EXPECT_FALSE(window.missing_filter()) << "nor does the same one without its filters";
+    window.put_segment(1, {2, 4, whole(1, 4).parts});
+    EXPECT_TRUE(window.has_segment(1, 2)) << "the next merge does";
+}
+
+TEST(LogWindow, TheMissingFiltersOfEarlierSegmentsAreFoundToo) {
+    LogWindow window;
+    window.put_segment(1, whole(1, 1));
+    window.put_segment(2, whole(2, 1));
+    EXPECT_EQ(window.missing_filter(2)->generation, 1);
+    EXPECT_FALSE(window.missing_filter(1));
+}
+
 // DANGER: a key of a generation that went before the merged segment came would be applied again.
 TEST(LogWindow, AMergedSegmentReplacesAllOfItsGenerationsInOneStep) {
     LogWindow window;
