@@ -333,6 +333,10 @@ void RetentionJob::look_at_all(Session& session) {
         const MutexLock lock(mutex_);
         ledgers = ledgers_;
     }
+    // A process that still serves a ledger, which this configuration has no more, is to merge it.
+    std::erase_if(session.mergers, [&](const auto& merger) {
+        return std::ranges::find(ledgers, merger.first, &LedgerOptions::name) == ledgers.end();
+    });
     for (const LedgerOptions& ledger : ledgers) {
         // If the server does not answer, each of the other ledgers would wait for its time-out as
         // well.

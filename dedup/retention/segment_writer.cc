@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "dedup/base/expects.h"
 #include "dedup/claims/log/log_batch.h"
 #include "dedup/postgres/binary.h"
 #include "dedup/postgres/transaction.h"
@@ -93,6 +94,8 @@ void write_segment(Connection& connection, const Connection::Names& names,
         transaction.query(sql::segment_filter_insert,
                           Parameters{filter}.bytes(FuseFilter(digests, kind).stored()), names);
     }
+    // DANGER: a claim that no filter knows is in its block and never found.
+    expects(claims.empty(), "the claims of a part of a segment are those of its filters");
     transaction.commit();
 }
 
