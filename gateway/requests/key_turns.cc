@@ -25,8 +25,9 @@ std::optional<KeyTurns::Turn> KeyTurns::admit(Turn turn, std::chrono::millisecon
         return std::nullopt;
     }
     change(turn.state, RequestEvent::wait);
+    const auto arrived = turn.arrived;
     const auto wanted = now + wait;
-    const auto deadline = running.original ? wanted : std::max(wanted, now + longest_look);
+    const auto deadline = running.original ? wanted : std::max(wanted, arrived + longest_look);
     deadlines_.emplace(std::pair(deadline, ++last_), key);
     running.waiting.emplace(last_, Waits{std::move(turn), wanted, deadline});
     return std::nullopt;
@@ -64,6 +65,7 @@ std::vector<KeyTurns::Turn> KeyTurns::end(const Digest& key, const KeyedOutcome&
         const std::optional<Digest>& own = waits.turn.request.fingerprint;
         const bool other = ran && own && *ran != *own;
         if (other || waits.turn.arrived > as_of) {
+            waits.turn.key_is_known = true;
             next.push_back(std::move(waits.turn));
         } else {
             told.emplace_back(std::move(waits.turn.asking), repeated);

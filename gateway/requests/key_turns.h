@@ -42,6 +42,7 @@ class KeyTurns {
         KeyedRequest request;
         std::uint64_t group = 0;
         Clock::time_point arrived{};
+        bool key_is_known = false;  // very likely: another request with it has just ended
         RequestState state = RequestState::waiting;
     };
     // Returns the request if it is to be carried out now, and then end()ed. Else it waits for the

@@ -1,5 +1,6 @@
 #include "gateway/to_sink/sink_batcher.h"
 
+#include <iterator>
 #include <utility>
 
 #include "dedup/base/logging.h"
@@ -30,7 +31,7 @@ namespace {
 template <class Batch>
 std::chrono::steady_clock::time_point first_deadline(const Batch& batch) {
     auto first = never;
-    for (const auto* queued : batch) {
+    for (const auto& queued : batch) {
         if (queued->asking) first = std::min(first, queued->request.deadline + grace);
     }
     return first;
@@ -110,14 +111,24 @@ void SinkBatcher::admit(KeyTurns::Turn turn, Later& later) {
     auto queued = std::make_unique<Queued>();
     queued->request.at.request = std::move(next->request);
     queued->request.at.attempt = random_digest();
+    queued->request.at.is_known = next->key_is_known;
     queued->request.state = next->state;
     queued->asking = std::move(next->asking);
     queued->group = next->group;
     queued->request.deadline = deadline;
     queued->request.wait_until = until;
-    queue_.push_back(std::move(queued));
+    enqueue(std::move(queued));
     later.work = true;
     later.deadline = later.deadline || is_earlier_deadline();
+}
+
+// One that has waited for its turn goes before those that came after it.
+void SinkBatcher::enqueue(std::unique_ptr<Queued> queued) {
+    auto at = queue_.end();
+    while (at != queue_.begin() && (*std::prev(at))->request.deadline > queued->request.deadline) {
+        --at;
+    }
+    queue_.insert(at, std::move(queued));
 }
 
 std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std::stop_token& stop) {
@@ -152,6 +163,7 @@ void SinkBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
         batch.push_back(std::move(queued));
     }
     std::erase(held_, nullptr);
+    held_deadline_ = first_deadline(held_);
 }
 
 void SinkBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
@@ -166,6 +178,7 @@ void SinkBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
             held_.push_back(std::move(queued));
         }
         std::erase(batch, nullptr);
+        held_deadline_ = first_deadline(held_);
     }
     // Only an original makes others wait: it has claimed the key and not committed.
     tell_originals(elsewhere);
@@ -280,20 +293,25 @@ void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
 }
 
 SinkBatcher::Clock::time_point SinkBatcher::next_deadline() const {
-    return std::min({turns_.next_deadline(), running_deadline_, questions_.next_deadline(),
+    return std::min({turns_.next_deadline(), running_deadline_, held_deadline_,
+                     questions_.next_deadline(),
                      queue_.empty() ? never : queue_.front()->request.deadline});
 }
 
-// Those of the batch under way whose time is over: a COMMIT may wait for a standby, or a server say
-// nothing, for ever. Their keys stay in flight until it ends.
-std::vector<Asking> SinkBatcher::tell_of_batch(Clock::time_point now) {
+// Those of the batch under way whose time is over, and those that are held and wait for its end: a
+// COMMIT may wait for a standby, or a server say nothing, for ever. Their keys stay in flight until
+// it ends.
+std::vector<Asking> SinkBatcher::tell_late(Clock::time_point now) {
     std::vector<Asking> late;
-    if (running_deadline_ > now) return late;
-    for (Queued* queued : running_) {
-        if (!queued->asking || queued->request.deadline + grace > now) continue;
-        late.push_back(*std::exchange(queued->asking, std::nullopt));
-    }
+    if (std::min(running_deadline_, held_deadline_) > now) return late;
+    const auto take_late = [&](Queued& queued) {
+        if (!queued.asking || queued.request.deadline + grace > now) return;
+        late.push_back(*std::exchange(queued.asking, std::nullopt));
+    };
+    for (Queued* queued : running_) take_late(*queued);
+    for (const auto& queued : held_) take_late(*queued);
     running_deadline_ = first_deadline(running_);
+    held_deadline_ = first_deadline(held_);
     return late;
 }
 
@@ -320,12 +338,12 @@ void SinkBatcher::watch(const std::stop_token& stop) {
         wake_watch_.wait_until(lock, stop, watched_,
                                [&]() ONCEWARD_REQUIRES(mutex_) { return is_earlier_deadline(); });
         ToldLater late = turns_.late(Clock::now());
-        const std::vector<Asking> of_batch = tell_of_batch(Clock::now());
+        const std::vector<Asking> unanswered = tell_late(Clock::now());
         const auto questions = questions_.take_overdue(Clock::now());
         std::vector<std::unique_ptr<Queued>> overdue = take_overdue(Clock::now());
         lock.unlock();
         tell(late);
-        for (const Asking& one : of_batch) one.tell(ask_again_later());
+        for (const Asking& one : unanswered) one.tell(ask_again_later());
         tell(questions);
         for (const auto& one : overdue) answer(*one, ask_again_soon());
         lock.lock();

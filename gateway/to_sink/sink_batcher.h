@@ -82,7 +82,8 @@ class SinkBatcher final : public RequestTarget {
     }
     std::vector<std::unique_ptr<Queued>> take_overdue(Clock::time_point now)
         ONCEWARD_REQUIRES(mutex_);
-    std::vector<Asking> tell_of_batch(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
+    std::vector<Asking> tell_late(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
+    void enqueue(std::unique_ptr<Queued> queued) ONCEWARD_REQUIRES(mutex_);
     std::vector<std::unique_ptr<Queued>> gather(const std::stop_token& stop);
     void gather_held(std::vector<std::unique_ptr<Queued>>& batch) ONCEWARD_REQUIRES(mutex_);
     void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);
@@ -96,13 +97,14 @@ class SinkBatcher final : public RequestTarget {
     Mutex mutex_;
     std::condition_variable_any wake_;        // work
     std::condition_variable_any wake_watch_;  // a deadline
-    // Nearly in the order of their deadlines.
+    // In the order of their deadlines.
     std::deque<std::unique_ptr<Queued>> queue_ ONCEWARD_GUARDED_BY(mutex_);
     // Elsewhere; in the order of their next tries.
     std::deque<std::unique_ptr<Queued>> held_ ONCEWARD_GUARDED_BY(mutex_);
     std::vector<Queued*> running_ ONCEWARD_GUARDED_BY(mutex_);  // the batch that is carried out
-    // The deadline of the first of them that was not answered.
+    // The deadline of the first of them, and of those that are held, that was not answered.
     Clock::time_point running_deadline_ ONCEWARD_GUARDED_BY(mutex_) = never;
+    Clock::time_point held_deadline_ ONCEWARD_GUARDED_BY(mutex_) = never;
     // The watcher sleeps until then.
     Clock::time_point watched_ ONCEWARD_GUARDED_BY(mutex_) = never;
     StatusQuestions questions_ ONCEWARD_GUARDED_BY(mutex_);

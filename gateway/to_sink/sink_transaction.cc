@@ -45,10 +45,13 @@ Settlement SinkTransaction::attempt(Connection& connection,
     return unfenced.land([&](Transaction& transaction) { replay(transaction, known); });
 }
 
-// A log decides at its end. A request that is in doubt may be its own duplicate.
+// A log decides at its end. A request that is in doubt may be its own duplicate. One whose key is
+// known would make the next batches be done with care as well.
 bool SinkTransaction::may_be_at_once(std::span<RequestInBatch* const> requests) const {
     return parts_.table && requests.size() <= most_at_once &&
-           std::ranges::none_of(requests, &RequestInBatch::in_doubt);
+           std::ranges::none_of(requests, [](const RequestInBatch* request) {
+               return request->in_doubt || request->is_known;
+           });
 }
 
 bool SinkTransaction::land_at_once(Connection& connection,

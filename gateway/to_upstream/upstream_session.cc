@@ -98,8 +98,11 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
         case KeyFate::released: release(attempt, patience); break;
         case KeyFate::held: break;
     }
+    // DANGER: nobody that came after the claim was asked for is told this. A fail-over may have
+    // lost the claim, and another process have carried the key out since: its answer is stored.
     return {.outcome = passed_on(std::move(answer), options_.upstream, options_.limits,
-                                 options_.ledger.lease)};
+                                 options_.ledger.lease),
+            .as_of = attempt.asked};
 }
 
 // It cannot be repeated: a stored answer would be useless, and a lease without an end would be in

@@ -10,6 +10,7 @@
 #include "tests/integration/gateway/order_sink.h"
 #include "tests/integration/gateway/upstream_scene.h"
 #include "tests/support/core_harness.h"
+#include "tests/support/eventually.h"
 
 namespace onceward::support {
 namespace {
@@ -103,6 +104,27 @@ TEST_F(LostAnswerTest, ARequestThatComesAfterItIsNotToldTheLostAnswer) {
     after_commit.thaw();
     EXPECT_EQ(before.get(), "201 made body") << "it was sent before the COMMIT";
     EXPECT_EQ(after.get(), "201 made body") << "the server knows nothing of the key";
+    EXPECT_EQ(server_->calls().size(), 3U);
+}
+
+// Its claim was lost, so that another process may have called under the key since.
+TEST_F(LostAnswerTest, ARequestThatComesDuringTheCallIsNotToldHowThatEnded) {
+    options_.wait = 20s;
+    std::promise<void> go;
+    const std::shared_future<void> gone = go.get_future().share();
+    std::atomic<bool> turned_down{false};
+    serve([&](const RecordedCall& call, int number) {
+        if (call.body != "held" || turned_down.exchange(true)) return made(call, number);
+        gone.wait();
+        return RecordedAnswer{.status = 429, .body = "no"};
+    });
+    ASSERT_EQ(ask("first"), "201 made body");
+    auto before = submit(order("k", "held"));
+    ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 2; }));
+    auto after = submit(order("k", "held"));
+    go.set_value();
+    EXPECT_EQ(before.get(), "429 no");
+    EXPECT_EQ(after.get(), "201 made held");
     EXPECT_EQ(server_->calls().size(), 3U);
 }
 

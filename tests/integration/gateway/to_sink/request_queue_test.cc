@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 
 #include "gateway/to_sink/sink_batcher.h"
 #include "tests/integration/gateway/order_sink.h"
 #include "tests/integration/gateway/upstream_scene.h"
+#include "tests/support/core_harness.h"
 #include "tests/support/eventually.h"
 
 namespace onceward::support {
@@ -73,6 +75,31 @@ TEST_F(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthe
     first.wait();
     EXPECT_EQ(schema_.database().number("SELECT count(*) FROM " + table_ + " WHERE key = 'waits'"),
               0);
+}
+
+// Another process has its key, and the batch after its last try does not end.
+TEST_F(RequestQueueTest, WhoIsHeldForAnotherProcessIsToldThoughTheNextBatchHangs) {
+    options_.longest_request = 3s;
+    options_.wait = 3s;
+    SinkBatcher elsewhere(options_);
+    std::atomic<int> tries{0};
+    StepHook counts([&](Step step) { tries += step == Step::before_begin ? 1 : 0; });
+    options_.observer = &counts;
+    SinkBatcher batcher(options_);
+    ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(queued(batcher, "before").get()));
+    hold_batches();
+    std::future<KeyedOutcome> owner = queued(elsewhere, "k");
+    ASSERT_TRUE(batch_hangs(schema_));
+    const int before = tries;
+    std::future<KeyedOutcome> held = queued(batcher, "k");
+    ASSERT_TRUE(eventually(20s, [&] { return tries >= before + 3; })) << "it is tried and held";
+    std::future<KeyedOutcome> hangs = queued(batcher, "hangs");
+    const bool told = held.wait_for(20s) == std::future_status::ready;
+    holder_.execute("ROLLBACK");
+    EXPECT_TRUE(told);
+    held.wait();
+    hangs.wait();
+    owner.wait();
 }
 
 // One comes before the ledger has said that the first is the original, and one after that. No other

@@ -166,6 +166,22 @@ TEST_F(KeyTurnsTest, WhoeverCameAfterTheDatabaseWasAskedIsNotToldItsAnswer) {
     EXPECT_TRUE(runs("a", 2, 9s));
 }
 
+// Its five seconds for the ledger begin once, however often it waits.
+TEST_F(KeyTurnsTest, WhoeverWaitsForAnotherTurnIsToldNoLaterThanInTheFirst) {
+    runs("a");
+    EXPECT_FALSE(runs("a", 1));
+    const auto arrived = now_;
+    now_ += 4s;
+    EXPECT_THAT(end("a", arrived - 1ms), IsEmpty());
+    EXPECT_THAT(next_, ElementsAre(1));
+    EXPECT_TRUE(runs("a", 2));
+    KeyedRequest request;
+    request.digest = digest_of_bytes("a");
+    turns_.admit({.asking = {nullptr, 1}, .request = std::move(request), .arrived = arrived}, 0ms,
+                 now_, told_);
+    EXPECT_EQ(turns_.next_deadline(), arrived + 5s);
+}
+
 TEST_F(KeyTurnsTest, TheEndOfAKeyThatNobodyHasIsNothing) { EXPECT_THAT(end("a"), IsEmpty()); }
 
 }  // namespace
