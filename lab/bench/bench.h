@@ -89,11 +89,11 @@ class Bench {
     double after_a_kill(Tables& tables);
     // Messages a second that pass while a producer sends as fast as it can.
     double highest_rate(const ConnectionOptions& postgres) const;
-    // The same, or less if a steady producer cannot reach the highest share of it.
-    double sustained_rate(const ConnectionOptions& postgres) const;
     double by_processes(const ConnectionOptions& postgres, Claims claims) const;
-    // The rates in turn, each once in each round.
+    // Shares of that rate in turn, each once in each round; of a lower one if a steady producer
+    // cannot keep up.
     std::vector<SteadyRuns> steady_rounds(const ConnectionOptions& postgres);
+    std::vector<SteadyRuns> steady_rounds_of(const ConnectionOptions& postgres, double highest);
     SteadyTimes steady(const ConnectionOptions& postgres, double rate) const;
     std::vector<std::unique_ptr<Topic>> topics_of(int count, int partitions) const;
     // The first side, with so many further partitions or topics, against the second one: rate, CPU,

@@ -57,27 +57,6 @@ double Bench::highest_rate(const ConnectionOptions& postgres) const {
         .rate();
 }
 
-// A producer that keeps to a schedule takes more of the processors than one that fills large
-// batches, so that it may not reach the highest share of that rate. Then the rate is tried lower.
-// Also warms everything up: for many seconds the broker's JVM compiles what a load needs, on a
-// thread that takes half a core.
-double Bench::sustained_rate(const ConnectionOptions& postgres) const {
-    constexpr int most_tries = 6;
-    constexpr double lower = 0.9;
-    steady(postgres, shares[1] * highest_rate(postgres));
-    double highest = highest_rate(postgres);
-    for (int tries = 0; tries < most_tries; ++tries) {
-        try {
-            steady(postgres, shares.back() * highest);
-            break;
-        } catch (const LateProducer&) {
-            setup_.progress("  the producer does not keep up at " + fixed(highest, 0) + "/s");
-            highest *= lower;
-        }
-    }
-    return highest;
-}
-
 SteadyTimes Bench::steady(const ConnectionOptions& postgres, double rate) const {
     const double seconds = std::chrono::duration<double>(settles_for + extent_.steady).count();
     const auto topic = make_topic(static_cast<std::int64_t>(rate * seconds), false);
@@ -104,9 +83,29 @@ SteadyTimes Bench::steady(const ConnectionOptions& postgres, double rate) const 
             std::chrono::duration<double, std::milli>(load.latest).count()};
 }
 
+// A producer that keeps to a schedule takes more of the processors than one that fills large
+// batches, so that it may not reach the highest share of that rate. Then all of it is done again at
+// a lower one. The first loads warm everything up: for many seconds the broker's JVM compiles what
+// a load needs, on a thread that takes half a core.
 std::vector<SteadyRuns> Bench::steady_rounds(const ConnectionOptions& postgres) {
+    constexpr int most_tries = 6;
+    constexpr double lower = 0.9;
     setup_.progress("  loads that warm everything up, and are not measured");
-    const double highest = sustained_rate(postgres);
+    steady(postgres, shares[1] * highest_rate(postgres));
+    double highest = highest_rate(postgres);
+    for (int tries = 1;; ++tries) {
+        try {
+            steady(postgres, shares.back() * highest);
+            return steady_rounds_of(postgres, highest);
+        } catch (const LateProducer&) {
+            if (tries == most_tries) throw;
+            setup_.progress("  the producer does not keep up at " + fixed(highest, 0) + "/s");
+            highest *= lower;
+        }
+    }
+}
+
+std::vector<SteadyRuns> Bench::steady_rounds_of(const ConnectionOptions& postgres, double highest) {
     std::vector<SteadyRuns> loads;
     for (const double share : shares) loads.push_back({share, share * highest, {}});
     for (round_ = 1; round_ <= extent_.pairs; ++round_) {
