@@ -333,7 +333,8 @@ void RetentionJob::look_at_all(Session& session) {
         const MutexLock lock(mutex_);
         ledgers = ledgers_;
     }
-    // A process that still serves a ledger, which this configuration has no more, is to merge it.
+    // A reload may have removed a ledger. Give up the right to merge it, so that a process that
+    // still serves it can do that.
     std::erase_if(session.mergers, [&](const auto& merger) {
         return std::ranges::find(ledgers, merger.first, &LedgerOptions::name) == ledgers.end();
     });

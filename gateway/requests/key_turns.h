@@ -42,7 +42,7 @@ class KeyTurns {
         KeyedRequest request;
         std::uint64_t group = 0;
         Clock::time_point arrived{};
-        bool key_is_known = false;  // very likely: another request with it has just ended
+        bool key_is_known = false;  // very likely: a request with the same key has just ended
         RequestState state = RequestState::waiting;
     };
     // Returns the request if it is to be carried out now, and then end()ed. Else it waits for the
@@ -52,11 +52,11 @@ class KeyTurns {
     // The ledger knows nothing of the key yet, so its request is the original. Answers those that
     // do not wait for an original.
     void original(const Digest& key, Clock::time_point now, ToldLater& told);
-    // Answers those whose answer it is too. Returns the others, whose turn it is, in the order in
-    // which they came: those with another body, and those that came after `as_of`, when the
-    // database was asked for this outcome. DANGER: the outcome must not be told to these. If this
-    // process was frozen after its COMMIT and a fail-over lost it, the new server may have given
-    // the key another effect before they were sent.
+    // Gives the outcome to waiting requests that have the same body and arrived before `as_of`, the
+    // time at which the database was asked for it. Returns the others in the order of arrival; they
+    // take their turn. DANGER: a later request must not get this outcome. This process may have
+    // been frozen after its COMMIT while a fail-over lost it. Then the new server may have given
+    // the key another effect before that request was sent.
     std::vector<Turn> end(const Digest& key, const KeyedOutcome& repeated, Clock::time_point as_of,
                           ToldLater& told);
     // Those who have waited long enough. Only the original's request is known to be in flight; the

@@ -122,7 +122,7 @@ void SinkBatcher::admit(KeyTurns::Turn turn, Later& later) {
     later.deadline = later.deadline || is_earlier_deadline();
 }
 
-// One that has waited for its turn goes before those that came after it.
+// A request that has waited for its turn goes before requests that arrived later.
 void SinkBatcher::enqueue(std::unique_ptr<Queued> queued) {
     auto at = queue_.end();
     while (at != queue_.begin() && (*std::prev(at))->request.deadline > queued->request.deadline) {
@@ -266,7 +266,7 @@ void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
     }
 }
 
-// To those that waited and get the same answer it is a repeat. The next ones get their turn.
+// Requests that share the answer get it as a replay. The others take their turn.
 void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
     RequestState& state = queued.request.state;
     if (state != RequestState::decided) change(state, RequestEvent::decide);
@@ -298,9 +298,9 @@ SinkBatcher::Clock::time_point SinkBatcher::next_deadline() const {
                      queue_.empty() ? never : queue_.front()->request.deadline});
 }
 
-// Those of the batch under way whose time is over, and those that are held and wait for its end: a
-// COMMIT may wait for a standby, or a server say nothing, for ever. Their keys stay in flight until
-// it ends.
+// Requests past their deadline, of the running batch and of those that are held until it ends. The
+// batch may never end: its COMMIT can wait for a standby, or the server be silent. Their keys stay
+// in flight.
 std::vector<Asking> SinkBatcher::tell_late(Clock::time_point now) {
     std::vector<Asking> late;
     if (std::min(running_deadline_, held_deadline_) > now) return late;

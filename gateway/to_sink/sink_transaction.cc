@@ -45,8 +45,8 @@ Settlement SinkTransaction::attempt(Connection& connection,
     return unfenced.land([&](Transaction& transaction) { replay(transaction, known); });
 }
 
-// A log decides at its end. A request that is in doubt may be its own duplicate. One whose key is
-// known would make the next batches be done with care as well.
+// A log decides at its end. A request that is in doubt may be its own duplicate. A key that is
+// probably known would fail here, and the next batches would then take the slow way too.
 bool SinkTransaction::may_be_at_once(std::span<RequestInBatch* const> requests) const {
     return parts_.table && requests.size() <= most_at_once &&
            std::ranges::none_of(requests, [](const RequestInBatch* request) {

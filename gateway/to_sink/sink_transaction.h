@@ -26,7 +26,7 @@ struct RequestInBatch {
     Chunk chunk;             // the request as a message, the only one
     Digest attempt;          // random; stored with its result
     bool in_doubt = false;   // a COMMIT with it had no answer
-    bool is_known = false;   // very likely; then it is not tried as if its key was new
+    bool is_known = false;   // its key is probably claimed already
     KeyedOutcome outcome{};  // of the last attempt; counts once that was committed
     // When the database was asked for the outcome: the last attempt's COMMIT, or else its start.
     std::chrono::steady_clock::time_point as_of = never;

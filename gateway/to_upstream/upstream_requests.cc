@@ -229,8 +229,7 @@ void UpstreamRequests::run(const std::stop_token& stop) {
     }
 }
 
-// To those that waited and get the same answer a stored one is a repeat. The next ones get their
-// turn.
+// Requests that share the answer get it as a replay if it was stored. The others take their turn.
 void UpstreamRequests::answer(const Digest& key, Queued& queued, UpstreamSession::Carried carried) {
     change(queued.state, RequestEvent::decide);
     KeyedOutcome repeated = carried.outcome;

@@ -98,8 +98,8 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
         case KeyFate::released: release(attempt, patience); break;
         case KeyFate::held: break;
     }
-    // DANGER: nobody that came after the claim was asked for is told this. A fail-over may have
-    // lost the claim, and another process have carried the key out since: its answer is stored.
+    // DANGER: only requests that arrived before the claim get this answer. If a fail-over lost the
+    // claim, another process may have carried out the key by now and stored a different answer.
     return {.outcome = passed_on(std::move(answer), options_.upstream, options_.limits,
                                  options_.ledger.lease),
             .as_of = attempt.asked};

@@ -55,7 +55,7 @@ class UpstreamSession {
     struct Carried {
         KeyedOutcome outcome;
         bool stored = false;  // the outcome is the key's answer from now on
-        // When the database was asked for the outcome; never: it is not of the database.
+        // When the database was asked for the outcome; never: the outcome does not depend on it.
         std::chrono::steady_clock::time_point as_of = never;
         // Given back where somebody else has its key in flight: nothing was called.
         std::optional<KeyedRequest> elsewhere{};

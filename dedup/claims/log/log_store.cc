@@ -82,7 +82,7 @@ void LogStore::catch_up(Connection& connection) {
     if (must_read_ || LogWindow::Clock::now() >= window_->last_look.load() + read_every) {
         read_to_end(connection);
     } else {
-        // A worker that is busy reads the log in its transactions alone, which say nothing of that.
+        // A busy worker reads the log only inside its transactions, which do not look for segments.
         follow_segments(connection, {ledger_}, *window_);
     }
     read_missing_filters(connection);

@@ -118,8 +118,8 @@ void LogWindow::forget_before(std::int64_t generation) {
 void LogWindow::put_segment(std::int64_t generation, Segment segment) {
     std::map<std::int64_t, Generation> before;  // its memory is given back without the lock
     const WriteLock lock(mutex_);
-    // DANGER: a list that was read before a merge may be put in after one that was read after it.
-    // Its segments must not replace the merged one, which may cover more than they do together.
+    // DANGER: another worker may still hold a list of segments from before a merge. If its segments
+    // replaced the merged one, claims of generations that only the merged one covers would be lost.
     if (const auto next = generations_.upper_bound(generation); next != generations_.begin()) {
         const std::optional<Segment>& known = std::prev(next)->second.segment;
         if (known && known->last >= segment.last) return;

@@ -158,9 +158,9 @@ class LogWindow {
     std::atomic<bool> filter_under_way{false};
     // When somebody last read the log to its end.
     std::atomic<Clock::time_point> last_look{Clock::time_point{}};
-    // When somebody is to ask next which generations have become segments.
+    // When the next worker asks which generations have become segments.
     std::atomic<Clock::time_point> next_segments_look{Clock::time_point{}};
-    // For what is seen before each batch, so that not each of them asks.
+    // Within a second, however often it is called: callers see the same reason before each batch.
     void look_for_segments_soon() {
         next_segments_look = std::min(next_segments_look.load(), Clock::now() + segments_soon);
     }

@@ -1,5 +1,5 @@
-// A process is frozen after its COMMIT, and a fail-over loses that COMMIT: what a request is told
-// that comes after the thaw, while the answer of the COMMIT still waits to be read.
+// A process is frozen after its COMMIT, and a fail-over loses that COMMIT. When the process runs
+// again, a new request with the same key must not get the lost answer.
 
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Once armed, stops the thread that has read the answer of a COMMIT and told nobody of it.
+// Once armed, stops the thread between the answer to its COMMIT and the answer to its request.
 class AfterCommit {
   public:
     StepObserver& observer() { return hook_; }
