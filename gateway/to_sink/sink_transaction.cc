@@ -28,8 +28,7 @@ Settlement SinkTransaction::attempt(Connection& connection,
         land_at_once(connection, requests, patience)) {
         return Settlement::settled;
     }
-    ask_now(requests);
-    UnfencedTransaction unfenced = begin(connection);
+    UnfencedTransaction unfenced = begin(connection, requests);
     const auto sorted = sort(unfenced, requests, patience);
     if (!sorted) return Settlement::again;
     const auto& [fresh, known] = *sorted;
@@ -57,11 +56,10 @@ bool SinkTransaction::may_be_at_once(std::span<RequestInBatch* const> requests) 
 bool SinkTransaction::land_at_once(Connection& connection,
                                    std::span<RequestInBatch* const> requests,
                                    std::chrono::milliseconds patience) try {
-    UnfencedTransaction unfenced = begin(connection);
+    UnfencedTransaction unfenced = begin(connection, requests);
     const auto limit = std::min(longest_at_once, connection.options().statement_timeout);
     auto statements = statements_at_once(requests, patience, limit);
     if (!statements) return false;
-    ask_now(requests);
     unfenced.land_at_once(std::move(*statements));
     presumption_.was_right();
     return true;
@@ -104,8 +102,7 @@ std::optional<std::vector<Connection::Planned>> SinkTransaction::statements_at_o
 std::optional<std::vector<Refusal>> SinkTransaction::search(
     Connection& connection, std::span<RequestInBatch* const> requests,
     std::chrono::milliseconds patience, RefusalSearch& search, int earlier) {
-    ask_now(requests);
-    UnfencedTransaction unfenced = begin(connection);
+    UnfencedTransaction unfenced = begin(connection, requests);
     const auto sorted = sort(unfenced, requests, patience);
     if (!sorted) return std::nullopt;
     std::vector<const Message*> messages;
@@ -117,8 +114,10 @@ std::optional<std::vector<Refusal>> SinkTransaction::search(
         messages);
 }
 
-UnfencedTransaction SinkTransaction::begin(Connection& connection) {
+UnfencedTransaction SinkTransaction::begin(Connection& connection,
+                                           std::span<RequestInBatch* const> requests) {
     claiming_ = false;
+    ask_now(requests);
     return {connection,
             {.claims = parts_.claims,
              .origin = origin_,

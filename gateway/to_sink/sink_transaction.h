@@ -76,7 +76,7 @@ class SinkTransaction {
         std::vector<RequestInBatch*> fresh;
         std::vector<RequestInBatch*> known;
     };
-    UnfencedTransaction begin(Connection& connection);
+    UnfencedTransaction begin(Connection& connection, std::span<RequestInBatch* const> requests);
     bool may_be_at_once(std::span<RequestInBatch* const> requests) const;
     // Returns whether it landed; if not, nothing of it did.
     bool land_at_once(Connection& connection, std::span<RequestInBatch* const> requests,

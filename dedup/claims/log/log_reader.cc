@@ -195,10 +195,7 @@ FilterReading read_filters(Connection& connection, int ledger, LogWindow& window
     std::int64_t before = LogWindow::all_generations;
     do {
         const std::optional<LogWindow::MissingFilter> missing = window.missing_filter(before);
-        if (!missing) {
-            return before == LogWindow::all_generations ? FilterReading::complete
-                                                        : FilterReading::more;
-        }
+        if (!missing) return FilterReading::complete;
         // Some room is left for recent claims, or filters would be read and dropped in turn.
         if (windows.bytes() >= limit - limit / 8) return FilterReading::full;
         const QueryResult row =

@@ -56,7 +56,7 @@ LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::
 bool table_is_gone(const PostgresError& error);
 
 enum class FilterReading : std::uint8_t {
-    complete,  // all filters are in memory
+    complete,  // all filters that the database has are in memory
     more,      // some are to be read
     full,      // there is no room for those that are missing
     over,      // recent claims alone take more than there may be
