@@ -15,13 +15,14 @@
 namespace onceward {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::string_view changed_meanwhile = "40001";
 constexpr std::string_view deadlock = "40P01";
 constexpr std::string_view not_the_owner = "42501";
 // Rotations, and changes that somebody else made, before it is given up.
 constexpr int most_rounds = 50;
+// In the switch the open generation may have this many times the claims of before: it grows while
+// the switch waits for the lock.
+constexpr std::int64_t most_open_in_the_switch = 4;
 // The session has no limit of its own, since a large generation takes its time.
 constexpr std::string_view longest_switch = "60s";
 
@@ -43,14 +44,14 @@ class Conversion {
         : connection_(connection), name_(std::move(name)), options_(options) {}
 
     ConversionReport run() {
-        for (int round = 0; round < most_rounds;) {
+        while (rounds_ < most_rounds) {
             const ConversionPlan plan = plan_conversion(connection_, name_);
             if (plan.is_log) {
                 write_missing_filters(connection_, plan.ledger);
                 return report_;
             }
             if (make_segment(plan)) continue;
-            ++round;
+            ++rounds_;
             if (rotate(plan)) continue;
             if (switch_over(plan)) return report_;
         }
@@ -79,7 +80,8 @@ class Conversion {
                 last_seq_, connection_.query(sql::conversion_last_seq, {}, names).integer(0, 0));
         }
         if (next == nullptr) return false;
-        seal_table(connection_, plan.ledger, *next, options_, last_seq_ + 1);
+        const bool sealed = seal_table(connection_, plan.ledger, *next, options_, last_seq_ + 1);
+        rounds_ += sealed ? 0 : 1;
         connection_.forget_prepared();
         return true;
     } catch (const PostgresError& error) {
@@ -92,15 +94,13 @@ class Conversion {
     bool rotate(const ConversionPlan& plan) {
         if (plan.open_claims <= options_.most_open_claims) return false;
         const std::int64_t open = plan.generations.back().generation;
-        const auto begun = Clock::now();
-        patiently([&] {
+        const bool rotated = patiently([&] {
             OwnedTransaction transaction(connection_);
             transaction.limit_lock_wait(options_.sealing.lock_timeout);
             transaction.query(sql::retention_rotate, {plan.ledger, open});
             transaction.commit();
         });
-        waited_since(begun);
-        reached(ConversionStep::rotated, open, plan.open_claims);
+        if (rotated) reached(ConversionStep::rotated, open, plan.open_claims);
         return true;
     }
 
@@ -108,15 +108,7 @@ class Conversion {
     bool switch_over(const ConversionPlan& plan) {
         const std::int64_t open = plan.generations.back().generation;
         reached(ConversionStep::switching, open, plan.open_claims);
-        const auto begun = Clock::now();
-        try {
-            patiently([&] { begin_and_commit(plan); });
-        } catch (const PostgresError& error) {
-            if (error.sqlstate() != changed_meanwhile && error.sqlstate() != deadlock) throw;
-            waited_since(begun);
-            return false;
-        }
-        waited_since(begun);
+        if (!patiently([&] { begin_and_commit(plan); })) return false;
         tell(plan);
         reached(ConversionStep::switched, open, report_.claims);
         write_missing_filters(connection_, plan.ledger);
@@ -135,12 +127,13 @@ class Conversion {
         const Connection::Names names{
             {"ledger", std::to_string(plan.ledger)},
             {"open", open},
+            {"most_open", std::to_string(most_open_in_the_switch * options_.most_open_claims)},
             {"generation", open},
             {"first", std::to_string(last_seq_ + 1)},
             {"generations", of([](const Generation& one) { return one.generation; })},
             {"claims", of([](const Generation& one) { return *one.claims; })},
             {"bits", of([](const Generation& one) { return one.shard_bits; })},
-            {"taken_out", of([](const Generation& one) { return one.taken_out; })}};
+            {"last_evictions", of([](const Generation& one) { return one.last_eviction; })}};
         std::vector<Connection::Planned> statements;
         statements.push_back({sql::conversion_limits, Parameters{wait}.text(longest_switch), {}});
         if (!mutant("switched_without_the_lock")) {
@@ -163,25 +156,29 @@ class Conversion {
         }
     }
 
-    void patiently(const std::function<void()>& work) {
+    // False: the ledger has changed meanwhile, or another session was in the way. The ledger has to
+    // be looked at again.
+    bool patiently(const std::function<void()>& work) {
+        const auto begun = std::chrono::steady_clock::now();
+        bool done = false;
         try {
-            try_publishing(options_.sealing, [&] {
+            done = try_publishing(options_.sealing, [&] {
                 work();
                 return true;
             });
         } catch (const PostgresError& error) {
-            if (error.sqlstate() != lock_not_available) throw;
-            throw ConversionRefused(
-                "ledger " + name_ +
-                " or one of its tables is held by another session for too long (such as a dump; "
-                "`onceward doctor` names transactions that are open): what is ready is kept, so "
-                "try again when that has ended");
+            if (error.sqlstate() == lock_not_available) {
+                throw ConversionRefused(
+                    "ledger " + name_ +
+                    " or one of its tables is held by another session for too long (such as a "
+                    "dump; `onceward doctor` names transactions that are open): what is ready is "
+                    "kept, so try again when that has ended");
+            }
+            if (error.sqlstate() != changed_meanwhile && error.sqlstate() != deadlock) throw;
         }
-    }
-
-    void waited_since(Clock::time_point begun) {
-        report_.waited +=
-            std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
+        report_.waited += std::chrono::duration_cast<std::chrono::milliseconds>(
+            std::chrono::steady_clock::now() - begun);
+        return done;
     }
 
     Connection& connection_;
@@ -189,6 +186,7 @@ class Conversion {
     const ConversionOptions& options_;
     ConversionReport report_;
     std::int64_t last_seq_ = 0;  // of the segments that are ready
+    int rounds_ = 0;
 };
 
 void become_owner(Connection& connection) {
@@ -232,7 +230,7 @@ ConversionPlan plan_conversion(Connection& connection, const std::string& ledger
         generation.generation = rows.integer(at, 0);
         generation.sealed = rows.boolean(at, 1);
         generation.bytes = rows.integer(at, 2);
-        generation.taken_out = rows.integer(at, 3);
+        generation.last_eviction = rows.integer(at, 3);
         if (!rows.is_null(at, 4)) {
             generation.claims = rows.integer(at, 4);
             generation.shard_bits = static_cast<int>(rows.integer(at, 5));

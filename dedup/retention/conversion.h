@@ -32,8 +32,9 @@ struct ConversionPlan {
     struct Generation {
         std::int64_t generation = 0;
         bool sealed = false;
-        std::int64_t bytes = 0;      // of its table, without the index
-        std::int64_t taken_out = 0;  // claims, by hand
+        std::int64_t bytes = 0;  // of its table, without the index
+        // The number of the last claim that was taken out of it by hand; 0: none was.
+        std::int64_t last_eviction = 0;
         // Those of the segment that is ready, if one is.
         std::optional<std::int64_t> claims{};
         int shard_bits = 0;

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "dedup/base/expects.h"
 #include "dedup/base/mutants.h"
 #include "dedup/claims/log/log_reader.h"
 #include "dedup/postgres/transaction.h"
@@ -46,7 +47,8 @@ class Merger::Merge {
         const std::optional<std::int64_t> evictions = make_tables();
         if (!evictions) return false;
         evictions_ = *evictions;
-        for (const MergeCandidate& member : members_) whole_[0].claims += member.claims;
+        if (mutant("merged_without_the_last_segment")) --read_;
+        for (std::size_t i = 0; i < read_; ++i) whole_[0].claims += members_[i].claims;
         cut(whole_, 0, options_.shard_claims);
         kind_ = kind_for(whole_[0].claims);
         readings_ = readings(whole_, options_.shard_claims);
@@ -105,8 +107,7 @@ class Merger::Merge {
         } else {
             range.null();
         }
-        const bool all = !mutant("merged_without_the_last_segment");
-        for (std::size_t i = 0; i < members_.size() - (all ? 0 : 1); ++i) {
+        for (std::size_t i = 0; i < read_; ++i) {
             const QueryResult blocks =
                 connection_.prepared(sql::merge_read, range, names_of(members_[i]), true);
             for (int row = 0; row < blocks.rows(); ++row) {
@@ -120,11 +121,20 @@ class Merger::Merge {
         return try_publishing(options_, [&] {
             OwnedTransaction transaction(connection_);
             transaction.limit_lock_wait(options_.lock_timeout);
+            const std::int64_t replaced =
+                transaction
+                    .query(sql::merge_claims,
+                           {ledger_, first_.generation, members_[read_ - 1].generation})
+                    .integer(0, 0);
             const QueryResult done = transaction.query(
                 sql::merge_publish,
                 {ledger_, first_.generation, members_.back().generation, evictions_,
                  static_cast<std::int64_t>(members_.size()), written_, whole_[0].shard_bits});
             if (!done.boolean(0, 0)) return false;
+            // DANGER: the segments that it replaces are dropped. A claim that was not read would go
+            // with them, and its key would be applied again. If a claim was taken out meanwhile,
+            // merge_publish has returned false.
+            expects(written_ == replaced, "a merge holds all claims of the segments it replaces");
             transaction.commit();
             return true;
         });
@@ -133,6 +143,7 @@ class Merger::Merge {
     Connection& connection_;
     int ledger_;
     const std::vector<MergeCandidate> members_;
+    std::size_t read_ = members_.size();  // of the members, from the first on: all
     const MergeCandidate& first_;
     Connection::Names names_;  // of the merged segment
     const SealingOptions& options_;

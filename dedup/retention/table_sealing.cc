@@ -88,7 +88,7 @@ class TableSealing {
         Connection::Names names = names_;
         names.emplace_back("claims", std::to_string(written_));
         names.emplace_back("bits", std::to_string(whole_[0].shard_bits));
-        names.emplace_back("taken_out", std::to_string(generation_.taken_out));
+        names.emplace_back("last_eviction", std::to_string(generation_.last_eviction));
         OwnedTransaction transaction(connection_);
         transaction.query(sql::conversion_ready, {}, names);
         transaction.commit();

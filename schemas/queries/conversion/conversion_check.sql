@@ -1,6 +1,6 @@
 -- Fails with 40001 unless the ledger is as it was when its generations were listed: sealed ones,
--- the open one, and how many claims were taken out of each. With the ledger's exclusive lock held,
--- in a statement after the lock's.
+-- the open one, and the last claim that was taken out of each; and unless the open one is still
+-- small. With the ledger's exclusive lock held, in a statement after the lock's.
 DO $$
 BEGIN
     -- A process that registers another feed holds this row until its end.
@@ -12,13 +12,19 @@ BEGIN
                 FILTER (WHERE g.sealed_at IS NOT NULL)
                     IS DISTINCT FROM nullif('{generations}'::bigint[], '{}')
                 OR max(g.generation) FILTER (WHERE g.sealed_at IS NULL) IS DISTINCT FROM {open}
-                OR array_agg((SELECT count(*) FROM {schema}.evictions e
+                OR array_agg((SELECT coalesce(max(e.eviction), 0) FROM {schema}.evictions e
                         WHERE e.ledger = g.ledger AND e.generation = g.generation)
                     ORDER BY g.generation) FILTER (WHERE g.sealed_at IS NOT NULL)
-                    IS DISTINCT FROM nullif('{taken_out}'::bigint[], '{}')
+                    IS DISTINCT FROM nullif('{last_evictions}'::bigint[], '{}')
             FROM {schema}.generations g WHERE g.ledger = {ledger}) THEN
         RAISE EXCEPTION USING ERRCODE = '40001',
             MESSAGE = 'the ledger has changed since its generations were listed';
+    END IF;
+    -- All claims of the ledger wait while a segment is made of these.
+    IF (SELECT count(*) FROM (SELECT FROM {schema}.claims_{ledger}_{open}
+            LIMIT {most_open} + 1) AS few) > {most_open} THEN
+        RAISE EXCEPTION USING ERRCODE = '40001',
+            MESSAGE = 'the open generation has grown too large for the switch';
     END IF;
 END
 $$

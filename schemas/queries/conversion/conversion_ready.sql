@@ -3,6 +3,6 @@ DO $$
 BEGIN
     DROP INDEX {schema}.batches_{ledger}_{generation}_of;
     COMMENT ON TABLE {schema}.batches_{ledger}_{generation} IS
-        'segment: {claims} claims, {bits} bits, {taken_out} taken out';
+        'segment: {claims} claims, {bits} bits, eviction {last_eviction}';
 END
 $$

@@ -103,6 +103,9 @@ TEST_F(ConversionTest, RefusesWhatNeedsTheTables) {
     database().execute("UPDATE ledgers SET stores_results = false, store = 'lease'");
     EXPECT_THAT(refusal(), HasSubstr("has the store lease"));
     EXPECT_THROW(convert_to_log(owner_, "no such ledger"), ConversionRefused);
+    database().execute(
+        "UPDATE ledgers SET store = 'table'; UPDATE generations SET sealed_at = now()");
+    EXPECT_THAT(refusal(), HasSubstr("no open generation"));
 }
 
 // A feed that is registered while the segments are made.

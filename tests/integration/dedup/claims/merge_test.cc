@@ -1,69 +1,14 @@
 // Merged segments: the same verdicts as from the segments that they replace, whatever happens while
 // one is made, and also where no filter fits into memory.
 
-#include <future>
-
 #include "dedup/claims/log/log_reader.h"
 #include "dedup/claims/log/log_store.h"
 #include "dedup/ledger/ledger.h"
-#include "dedup/retention/merging.h"
 #include "dedup/retention/retention.h"
-#include "dedup/server/migration.h"
-#include "tests/integration/dedup/core_fixture.h"
+#include "tests/integration/dedup/claims/merge_fixture.h"
 
 namespace onceward::support {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr MergeRule any_two{.fewest = 2};
-
-class MergeTest : public SealingTest {
-  protected:
-    MergeTest() : SealingTest(Reach::global) {}
-
-    // Applies keys `first` to `last`, exclusive, in batches; how many were fresh.
-    std::int64_t apply(CoreWorker& worker, int first, int last) {
-        const std::int64_t before = worker.totals.applied;
-        for (int i = first; i < last; ++i) {
-            log_.append(0, {.key = "k" + std::to_string(i),
-                            .fingerprint = digest_of_bytes(std::to_string(i))});
-        }
-        EXPECT_TRUE(worker.run());
-        return worker.totals.applied - before;
-    }
-    void seal() {
-        rotate();
-        ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
-        ASSERT_EQ(drop_sealed_logs(leader_, registered_.ledger), 1);
-    }
-    // So many segments of a thousand keys each.
-    void make_segments(CoreWorker& worker, int count) {
-        for (int i = 0; i < count; ++i) {
-            ASSERT_EQ(apply(worker, 1000 * i, 1000 * (i + 1)), 1000);
-            seal();
-        }
-    }
-    MergeReport merge(const MergeRule& rule = any_two) {
-        return Merger(leader_, registered_.ledger, small_shards).step(rule, 1h);
-    }
-    // As retention does with what no generation and no segment has any more.
-    void drop_replaced() {
-        merge({.fewest = 1000});
-        database().execute("SELECT drop_generation(1, one) FROM orphaned_generations(1) AS one");
-    }
-    std::int64_t tables(const std::string& pattern) {
-        return database().number(
-            "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = '" +
-            schema_.name() + "'::regnamespace AND relname ~ '^" + pattern + "$'");
-    }
-    std::string generations() {
-        return database().value(
-            "SELECT string_agg(generation::text, ' ' ORDER BY generation) FROM generations");
-    }
-
-    ScriptedLog log_{1};
-};
 
 TEST_F(MergeTest, TheMergedSegmentGivesTheSameVerdicts) {
     CoreWorker before(log_, sink_, in_batches("before"));
@@ -193,127 +138,6 @@ TEST_F(MergeTest, AFilterThatWasNeverWrittenKeepsNoneOfEarlierSegmentsAway) {
     EXPECT_EQ(apply(late, 0, 3100), 100);
 }
 
-TEST_F(MergeTest, AClaimIsTakenOutOfAMergedSegment) {
-    CoreWorker worker(log_, sink_, in_batches("worker"));
-    make_segments(worker, 2);
-    ASSERT_TRUE(merge().merged);
-    const auto forget = [&](const std::string& key) {
-        return database().number("SELECT count(*) FROM evict_claims(1, ARRAY['" +
-                                 uuid_text(scripted_digest(key)) + "'::uuid], 'test')");
-    };
-    EXPECT_EQ(forget("k7"), 1);
-    EXPECT_EQ(forget("k1999"), 1);
-    EXPECT_EQ(forget("k7"), 0);
-    EXPECT_EQ(database().number("SELECT claims FROM segments"), 1998);
-    EXPECT_EQ(apply(worker, 0, 2000), 2);
-    EXPECT_EQ(worker.totals.conflicts, 0) << "a block's parts do not belong together";
-}
-
-TEST_F(MergeTest, WhatIsTakenOutMeanwhileMakesItWorthless) {
-    CoreWorker worker(log_, sink_, in_batches("worker"));
-    make_segments(worker, 2);
-    EXPECT_EQ(database().value("SELECT begin_merge(1, 1, 2)"), "0");
-    database().execute("UPDATE ledgers SET evictions = evictions + 1");
-    EXPECT_EQ(database().value("SELECT publish_merge(1, 1, 2, 0, 2, 2000, 0)"), "f");
-    EXPECT_EQ(generations(), "1 2 3");
-    EXPECT_EQ(tables("sealed_1_1m1"), 1);
-    drop_replaced();
-    EXPECT_EQ(tables("sealed_1_1m1"), 0) << "what was not published is dropped";
-    EXPECT_EQ(apply(worker, 0, 2000), 0);
-}
-
-TEST_F(MergeTest, OnlySegmentsAreMergedWhoseLogsAreGone) {
-    CoreWorker worker(log_, sink_, in_batches("worker"));
-    apply(worker, 0, 10);
-    rotate();
-    apply(worker, 10, 20);
-    rotate();
-    EXPECT_EQ(database().value("SELECT begin_merge(1, 1, 2) IS NULL"), "t");
-    ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
-    ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
-    EXPECT_EQ(database().value("SELECT begin_merge(1, 1, 2) IS NULL"), "t");
-    EXPECT_FALSE(merge().merged);
-    drop_sealed_logs(leader_, registered_.ledger);
-    EXPECT_TRUE(merge().merged);
-    EXPECT_EQ(database().value("SELECT drop_orphaned_merge(1, '1m1')"), "f");
-    EXPECT_EQ(database().value("SELECT drop_orphaned_merge(1, '3')"), "f");
-}
-
-// The others rotate and seal meanwhile, and nobody else begins the same merge.
-TEST_F(MergeTest, AMergeContinuesStepByStep) {
-    CoreWorker worker(log_, sink_, in_batches("worker"));
-    make_segments(worker, 2);
-    {
-        Merger merger(leader_, registered_.ledger, small_shards);
-        EXPECT_TRUE(merger.step(any_two, -1ms).under_way);
-        Connection other(schema_.worker());
-        Merger second(other, registered_.ledger, small_shards);
-        const MergeReport report = second.step(any_two, 1h);
-        EXPECT_FALSE(report.merged || report.under_way);
-        EXPECT_EQ(tables("sealed_1_1m1"), 1) << "it is not taken for what a crash left";
-    }
-    // Cut short: the next one begins from nothing.
-    EXPECT_EQ(merge().claims, 2000);
-    CoreWorker late(log_, sink_, in_batches("late"));
-    EXPECT_EQ(apply(late, 0, 2000), 0);
-}
-
-// A dump reads for hours.
-TEST_F(MergeTest, WhoReadsAReplacedSegmentHoldsUpItsDropAlone) {
-    CoreWorker worker(log_, sink_, in_batches("worker"));
-    make_segments(worker, 2);
-    Database reader(schema_.server().dsn);
-    reader.execute("SET search_path TO " + schema_.name());
-    reader.execute("BEGIN; SELECT count(*) FROM sealed_1_1");
-    ASSERT_TRUE(merge().merged);
-    EXPECT_EQ(apply(worker, 2000, 5000), 3000);
-    seal();
-    SealingOptions brief = small_shards;
-    brief.lock_timeout = 20ms;
-    EXPECT_TRUE(Merger(leader_, registered_.ledger, brief).step(any_two, 1h).merged);
-    EXPECT_EQ(tables("sealed_1_1"), 1);
-    reader.execute("COMMIT");
-    drop_replaced();
-    EXPECT_EQ(tables("sealed_1_1"), 0);
-}
-
-// DANGER: the merged segment expires with its last claims, not with its first.
-TEST_F(MergeTest, AMergedSegmentExpiresAsItsLastGenerationDoes) {
-    CoreWorker worker(log_, sink_, in_batches("worker"));
-    make_segments(worker, 2);
-    database().execute(
-        "UPDATE generations SET created_at = now() - interval '3 days', sealed_at = now() - "
-        "interval '2 days' WHERE generation = 1; UPDATE fences SET watermark = now(); UPDATE "
-        "ledger_feeds SET partitions = 1, watermark = now()");
-    ASSERT_TRUE(merge({.fewest = 2, .longest = 96h}).merged);
-    RetentionJob retention({schema_.worker(), {ledger_}, 20ms, 1s});
-    EXPECT_EQ(retention.look(leader_, ledger_).unlisted, 0);
-    EXPECT_EQ(apply(worker, 0, 2000), 0);
-    database().execute(
-        "UPDATE generations SET sealed_at = now() - interval '2 days' WHERE generation = 1");
-    EXPECT_EQ(retention.look(leader_, ledger_).unlisted, 1);
-    EXPECT_EQ(tables("(sealed|filters|batches)_1_[0-9m]+"), 0);
-    EXPECT_EQ(apply(worker, 0, 2000), 2000) << "forgotten by now";
-}
-
-// DANGER: a program that does not know merges would take the first generation's filters for all.
-TEST_F(MergeTest, TheFirstGenerationsOwnFiltersAreGoneWithItsPublishing) {
-    CoreWorker worker(log_, sink_, in_batches("worker"));
-    make_segments(worker, 2);
-    ASSERT_TRUE(merge().merged);
-    EXPECT_EQ(database().number("SELECT count(*) FROM filters_1_1"), 0);
-}
-
-// DANGER: it would take a merged segment for that of its first generation alone.
-TEST_F(MergeTest, TheSchemaOfBeforeIsRefusedWhileASegmentIsMerged) {
-    CoreWorker worker(log_, sink_, in_batches("worker"));
-    make_segments(worker, 2);
-    ASSERT_TRUE(merge().merged);
-    Connection owner(schema_.owner());
-    EXPECT_ANY_THROW(migrate_down(owner, 3));
-    EXPECT_EQ(apply(worker, 0, 2000), 0);
-}
-
 TEST_F(MergeTest, RetentionMergesAndDropsWhatThatReplaced) {
     CoreWorker worker(log_, sink_, in_batches("worker"));
     make_segments(worker, 4);
@@ -322,6 +146,24 @@ TEST_F(MergeTest, RetentionMergesAndDropsWhatThatReplaced) {
     EXPECT_FALSE(retention.look(leader_, ledger_).merged);
     EXPECT_EQ(tables("(sealed|filters|batches)_1_[0-9m]+"), 3);
     EXPECT_EQ(database().number("SELECT count(*) FROM segments"), 1);
+}
+
+// Another process may serve it still, and has to be able to merge it.
+TEST_F(MergeTest, RetentionGivesUpAMergeOfALedgerThatLeftTheConfiguration) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    // Its passes have no time, so that the merge is begun and never gets further.
+    RetentionJob retention({.connection = schema_.worker(),
+                            .ledgers = {ledger_},
+                            .every = 20ms,
+                            .sealing = small_shards,
+                            .merge = any_two,
+                            .merging = -1ms});
+    const std::jthread passes([&](std::stop_token stop) { retention.run(std::move(stop)); });
+    ASSERT_TRUE(eventually(10s, [&] { return tables("sealed_1_1m1") == 1; }));
+    EXPECT_FALSE(merge().merged);
+    retention.use({});
+    EXPECT_TRUE(eventually(10s, [&] { return merge().merged; }));
 }
 
 TEST_F(MergeTest, WorkersRunThroughMerges) {

@@ -117,6 +117,28 @@ TEST_F(SegmentTest, WhatIsTakenOutMeanwhileMakesItWorthless) {
     EXPECT_EQ(tables("claims_1_1"), 1);
 }
 
+// DANGER: begin_segment drops what an earlier try left. It must not be a segment that is in use.
+TEST_F(SegmentTest, BeginsNothingOfWhatIsASegmentOrNoLog) {
+    CoreWorker worker(log_, sink_, options());
+    apply(worker, log_, 0, 10);
+    rotate();
+    database().execute("BEGIN; UPDATE ledgers SET store = 'table'");
+    EXPECT_EQ(database().value("SELECT begin_segment(1, 1) IS NULL"), "t");
+    database().execute("ROLLBACK");
+    ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
+    EXPECT_EQ(database().value("SELECT begin_segment(1, 1) IS NULL"), "t");
+    EXPECT_EQ(database().number("SELECT sum(length(digests)) FROM sealed_1_1"), 160);
+}
+
+TEST_F(SegmentTest, WhatHasExpiredMeanwhileIsNotPublished) {
+    CoreWorker worker(log_, sink_, options());
+    apply(worker, log_, 0, 10);
+    rotate();
+    database().execute("SELECT begin_segment(1, 1); DELETE FROM generations WHERE generation = 1");
+    EXPECT_EQ(database().value("SELECT publish_segment(1, 1, 0, 10, 0)"), "f");
+    EXPECT_EQ(database().number("SELECT log_floor FROM ledgers"), 0);
+}
+
 TEST_F(SegmentTest, WhatACrashLeftIsMadeAnew) {
     CoreWorker worker(log_, sink_, options());
     apply(worker, log_, 0, 10);

@@ -1,0 +1,60 @@
+#pragma once
+// A log's ledger whose segments are merged.
+
+#include "dedup/retention/merging.h"
+#include "tests/integration/dedup/core_fixture.h"
+
+namespace onceward::support {
+
+using namespace std::chrono_literals;
+
+inline constexpr MergeRule any_two{.fewest = 2};
+
+class MergeTest : public SealingTest {
+  protected:
+    MergeTest() : SealingTest(Reach::global) {}
+
+    // Applies keys `first` to `last`, exclusive, in batches; how many were fresh.
+    std::int64_t apply(CoreWorker& worker, int first, int last) {
+        const std::int64_t before = worker.totals.applied;
+        for (int i = first; i < last; ++i) {
+            log_.append(0, {.key = "k" + std::to_string(i),
+                            .fingerprint = digest_of_bytes(std::to_string(i))});
+        }
+        EXPECT_TRUE(worker.run());
+        return worker.totals.applied - before;
+    }
+    void seal() {
+        rotate();
+        ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
+        ASSERT_EQ(drop_sealed_logs(leader_, registered_.ledger), 1);
+    }
+    // So many segments of a thousand keys each.
+    void make_segments(CoreWorker& worker, int count) {
+        for (int i = 0; i < count; ++i) {
+            ASSERT_EQ(apply(worker, 1000 * i, 1000 * (i + 1)), 1000);
+            seal();
+        }
+    }
+    MergeReport merge(const MergeRule& rule = any_two) {
+        return Merger(leader_, registered_.ledger, small_shards).step(rule, 1h);
+    }
+    // As retention does with what no generation and no segment has any more.
+    void drop_replaced() {
+        merge({.fewest = 1000});
+        database().execute("SELECT drop_generation(1, one) FROM orphaned_generations(1) AS one");
+    }
+    std::int64_t tables(const std::string& pattern) {
+        return database().number(
+            "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = '" +
+            schema_.name() + "'::regnamespace AND relname ~ '^" + pattern + "$'");
+    }
+    std::string generations() {
+        return database().value(
+            "SELECT string_agg(generation::text, ' ' ORDER BY generation) FROM generations");
+    }
+
+    ScriptedLog log_{1};
+};
+
+}  // namespace onceward::support

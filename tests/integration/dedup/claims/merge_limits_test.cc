@@ -1,0 +1,185 @@
+// What a merge leaves as it is, what makes one worthless, and what it refuses.
+
+#include "dedup/base/expects.h"
+#include "dedup/retention/retention.h"
+#include "dedup/server/migration.h"
+#include "tests/integration/dedup/claims/merge_fixture.h"
+
+namespace onceward::support {
+namespace {
+
+TEST_F(MergeTest, AClaimIsTakenOutOfAMergedSegment) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    ASSERT_TRUE(merge().merged);
+    const auto forget = [&](const std::string& key) {
+        return database().number("SELECT count(*) FROM evict_claims(1, ARRAY['" +
+                                 uuid_text(scripted_digest(key)) + "'::uuid], 'test')");
+    };
+    EXPECT_EQ(forget("k7"), 1);
+    EXPECT_EQ(forget("k1999"), 1);
+    EXPECT_EQ(forget("k7"), 0);
+    EXPECT_EQ(database().number("SELECT claims FROM segments"), 1998);
+    EXPECT_EQ(apply(worker, 0, 2000), 2);
+    EXPECT_EQ(worker.totals.conflicts, 0) << "a block's parts do not belong together";
+}
+
+TEST_F(MergeTest, WhatIsTakenOutMeanwhileMakesItWorthless) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    EXPECT_EQ(database().value("SELECT begin_merge(1, 1, 2)"), "0");
+    database().execute("UPDATE ledgers SET evictions = evictions + 1");
+    EXPECT_EQ(database().value("SELECT publish_merge(1, 1, 2, 0, 2, 2000, 0)"), "f");
+    EXPECT_EQ(generations(), "1 2 3");
+    EXPECT_EQ(tables("sealed_1_1m1"), 1);
+    drop_replaced();
+    EXPECT_EQ(tables("sealed_1_1m1"), 0) << "what was not published is dropped";
+    EXPECT_EQ(apply(worker, 0, 2000), 0);
+}
+
+// DANGER: what a merge replaces is dropped, and a claim that it lost is lost.
+TEST_F(MergeTest, WhatLacksAClaimIsNotPublished) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 3);
+    database().execute(
+        "CREATE TABLE kept AS SELECT * FROM sealed_1_2 ORDER BY first_digest DESC LIMIT 1; DELETE "
+        "FROM sealed_1_2 USING kept WHERE sealed_1_2.first_digest = kept.first_digest");
+    Merger merger(leader_, registered_.ledger, small_shards);
+    EXPECT_THROW(merger.step(any_two, 1h), BrokenContract);
+    EXPECT_EQ(generations(), "1 2 3 4");
+    EXPECT_EQ(database().number("SELECT count(*) FROM segments WHERE merge > 0"), 0);
+    // The next step begins a new merge.
+    database().execute("INSERT INTO sealed_1_2 SELECT * FROM kept; DROP TABLE kept");
+    EXPECT_EQ(merger.step(any_two, 1h).claims, 3000);
+    EXPECT_EQ(apply(worker, 0, 3000), 0);
+}
+
+// One of its generations expires while it is made.
+TEST_F(MergeTest, WhatHasExpiredMeanwhileMakesItWorthless) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 3);
+    Merger merger(leader_, registered_.ledger, small_shards);
+    ASSERT_TRUE(merger.step(any_two, -1ms).under_way);
+    database().execute("DELETE FROM generations WHERE generation = 1");
+    EXPECT_FALSE(merger.step(any_two, 1h).merged);
+    EXPECT_EQ(generations(), "2 3 4");
+    EXPECT_EQ(merger.step(any_two, 1h).claims, 2000);
+    EXPECT_EQ(apply(worker, 1000, 3000), 0);
+}
+
+TEST_F(MergeTest, OnlySegmentsAreMergedWhoseLogsAreGone) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    apply(worker, 0, 10);
+    rotate();
+    apply(worker, 10, 20);
+    rotate();
+    EXPECT_EQ(database().value("SELECT begin_merge(1, 1, 2) IS NULL"), "t");
+    ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
+    ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
+    EXPECT_EQ(database().value("SELECT begin_merge(1, 1, 2) IS NULL"), "t");
+    EXPECT_FALSE(merge().merged);
+    drop_sealed_logs(leader_, registered_.ledger);
+    EXPECT_TRUE(merge().merged);
+    EXPECT_EQ(database().value("SELECT drop_orphaned_merge(1, '1m1')"), "f");
+    EXPECT_EQ(database().value("SELECT drop_orphaned_merge(1, '3')"), "f");
+}
+
+// DANGER: begin_merge drops what an earlier try left under the name of the merged segment.
+TEST_F(MergeTest, BeginsNothingOfWhatCannotBeMerged) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    const auto refused = [&](const std::string& range) {
+        return database().value("SELECT begin_merge(1, " + range + ") IS NULL") == "t";
+    };
+    EXPECT_TRUE(refused("1, 1")) << "one segment alone";
+    EXPECT_TRUE(refused("1, 3")) << "the open generation";
+    EXPECT_TRUE(refused("1, 9")) << "there is no such generation";
+    for (const char* change :
+         {"UPDATE segments SET by_partition = true WHERE generation = 2",
+          "UPDATE ledgers SET store = 'table'", "CREATE TABLE results_1_2 (digest uuid)"}) {
+        database().execute("BEGIN");
+        database().execute(change);
+        EXPECT_TRUE(refused("1, 2")) << change;
+        database().execute("ROLLBACK");
+    }
+    EXPECT_EQ(tables("sealed_1_1m1"), 0);
+    EXPECT_FALSE(refused("1, 2"));
+}
+
+// The others rotate and seal meanwhile, and nobody else begins the same merge.
+TEST_F(MergeTest, AMergeContinuesStepByStep) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    {
+        Merger merger(leader_, registered_.ledger, small_shards);
+        EXPECT_TRUE(merger.step(any_two, -1ms).under_way);
+        Connection other(schema_.worker());
+        Merger second(other, registered_.ledger, small_shards);
+        const MergeReport report = second.step(any_two, 1h);
+        EXPECT_FALSE(report.merged || report.under_way);
+        EXPECT_EQ(tables("sealed_1_1m1"), 1) << "it is not taken for what a crash left";
+    }
+    // Cut short: the next one begins from nothing.
+    EXPECT_EQ(merge().claims, 2000);
+    CoreWorker late(log_, sink_, in_batches("late"));
+    EXPECT_EQ(apply(late, 0, 2000), 0);
+}
+
+// A dump reads for hours.
+TEST_F(MergeTest, WhoReadsAReplacedSegmentHoldsUpItsDropAlone) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    Database reader(schema_.server().dsn);
+    reader.execute("SET search_path TO " + schema_.name());
+    reader.execute("BEGIN; SELECT count(*) FROM sealed_1_1");
+    ASSERT_TRUE(merge().merged);
+    EXPECT_EQ(apply(worker, 2000, 5000), 3000);
+    seal();
+    SealingOptions brief = small_shards;
+    brief.lock_timeout = 20ms;
+    EXPECT_TRUE(Merger(leader_, registered_.ledger, brief).step(any_two, 1h).merged);
+    EXPECT_EQ(tables("sealed_1_1"), 1);
+    reader.execute("COMMIT");
+    drop_replaced();
+    EXPECT_EQ(tables("sealed_1_1"), 0);
+}
+
+// DANGER: the merged segment expires with its last claims, not with its first.
+TEST_F(MergeTest, AMergedSegmentExpiresAsItsLastGenerationDoes) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    database().execute(
+        "UPDATE generations SET created_at = now() - interval '3 days', sealed_at = now() - "
+        "interval '2 days' WHERE generation = 1; UPDATE fences SET watermark = now(); UPDATE "
+        "ledger_feeds SET partitions = 1, watermark = now()");
+    ASSERT_TRUE(merge({.fewest = 2, .longest = 96h}).merged);
+    RetentionJob retention({schema_.worker(), {ledger_}, 20ms, 1s});
+    EXPECT_EQ(retention.look(leader_, ledger_).unlisted, 0);
+    EXPECT_EQ(apply(worker, 0, 2000), 0);
+    database().execute(
+        "UPDATE generations SET sealed_at = now() - interval '2 days' WHERE generation = 1");
+    EXPECT_EQ(retention.look(leader_, ledger_).unlisted, 1);
+    EXPECT_EQ(tables("(sealed|filters|batches)_1_[0-9m]+"), 0);
+    EXPECT_EQ(apply(worker, 0, 2000), 2000) << "forgotten by now";
+}
+
+// DANGER: a program that does not know merges would take the first generation's filters for all.
+TEST_F(MergeTest, TheFirstGenerationsOwnFiltersAreGoneWithItsPublishing) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    ASSERT_TRUE(merge().merged);
+    EXPECT_EQ(database().number("SELECT count(*) FROM filters_1_1"), 0);
+}
+
+// DANGER: it would take a merged segment for that of its first generation alone.
+TEST_F(MergeTest, TheSchemaOfBeforeIsRefusedWhileASegmentIsMerged) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    ASSERT_TRUE(merge().merged);
+    Connection owner(schema_.owner());
+    EXPECT_ANY_THROW(migrate_down(owner, 3));
+    EXPECT_EQ(apply(worker, 0, 2000), 0);
+}
+
+}  // namespace
+}  // namespace onceward::support
