@@ -138,7 +138,7 @@ inline constexpr MetricSpec metric_list[] = {
      "1 if messages wait and the partition does not advance."},
     {"onceward_memory_budget_bytes", MetricKind::gauge, "", "bytes",
      GivenBy::workers,
-     "What `memory_budget` allows the process; it leaves when `process_resident_memory_bytes` "
+     "What `memory.budget` allows the process; it leaves when `process_resident_memory_bytes` "
      "exceeds that. Left out if there is no budget."},
     {"onceward_group_messages_total", MetricKind::counter, "group topic outcome", "messages",
      GivenBy::group,
