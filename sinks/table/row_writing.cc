@@ -38,7 +38,7 @@ void append_values(const TablePlan& plan, const EncodedRow& row, bool keys, Para
     }
 }
 
-// The statements that take these rows by VALUES, or remove those of these keys.
+// The statements that write these rows by VALUES, or that remove the rows with their keys.
 std::vector<SinkStatement> values_statements(const TablePlan& plan,
                                              std::span<const EncodedRow> rows, std::string_view sql,
                                              bool removes = false) {
@@ -75,8 +75,8 @@ void add_removals(std::span<const EncodedRow> rows, Parameters& parameters) {
     parameters.small_integers(removes);
 }
 
-// DANGER: rows that the batch removes are removed before others are written, and of each row only
-// what comes after its last removal is written: see sink_upsert_after_removal.sql.
+// DANGER: the rows that the batch removes are removed before others are written, and for each row
+// only what comes after its last removal is written: see sink_upsert_after_removal.sql.
 std::vector<SinkStatement> upserts_by_values(Transaction& transaction, const TablePlan& plan,
                                              std::span<const EncodedRow> rows) {
     Parameters parameters = rows_as_array(plan, rows);
@@ -106,12 +106,6 @@ void run_together(Transaction& transaction, const std::vector<SinkStatement>& st
 }  // namespace
 
 bool can_be_at_once(const TablePlan& plan) { return !plan.values; }
-
-std::vector<SinkStatement> checked_statements(const TablePlan& plan,
-                                              std::span<const EncodedRow> rows) {
-    expects(plan.tuples && can_be_at_once(plan), "the rows are inserted by VALUES");
-    return values_statements(plan, rows, sql::sink_insert_checked);
-}
 
 bool has_row_statements(const TablePlan& plan) { return !plan.values || !plan.upserts; }
 

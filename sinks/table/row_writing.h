@@ -1,6 +1,6 @@
 #pragma once
-// Encoded rows to their table, by COPY or by statements. Thread-safe beyond the transaction; throws
-// PostgresError.
+// Writes encoded rows to their table, by COPY or by statements. Thread-safe except for the
+// transaction; throws PostgresError.
 
 #include <span>
 #include <vector>
@@ -19,14 +19,9 @@ void write_rows(Transaction& transaction, const TablePlan& plan, std::span<const
 // first which of a batch's messages are the last ones for their rows.
 bool has_row_statements(const TablePlan& plan);
 
-// Whether the rows can go in the round trip that begins and commits their transaction. Not to a
-// table of Citus, on which nothing of it was run.
+// Whether the rows can go in the round trip that begins and commits their transaction. Never for a
+// table of Citus, with which this was not run.
 bool can_be_at_once(const TablePlan& plan);
-
-// Inserts that fail if the table is another one than the plan's, for a transaction in which nobody
-// has compared it before. REQUIRES: can_be_at_once(), and rows that COPY would take.
-std::vector<SinkStatement> checked_statements(const TablePlan& plan,
-                                              std::span<const EncodedRow> rows);
 
 // What write_rows() does as statements alone: rows that COPY would take are inserted by VALUES.
 // REQUIRES: has_row_statements().

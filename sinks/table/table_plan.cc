@@ -179,7 +179,8 @@ std::vector<ValueLists> lists_of_values(std::size_t columns,
     return lists;
 }
 
-// Where each batch travels so: any number of rows is a few statements, as a sum of powers of 2.
+// If all batches are written by VALUES: any number of rows takes a few statements, as a sum of
+// powers of 2.
 std::vector<std::size_t> counts_of_batches(std::size_t columns) {
     constexpr std::size_t most_rows = 1024;
     constexpr std::size_t most_parameters = 65535;
@@ -191,7 +192,7 @@ std::vector<std::size_t> counts_of_batches(std::size_t columns) {
     return counts;
 }
 
-// Where only the parts of a search do: one statement for most of them.
+// If only the parts of a search are written by VALUES: one statement for most of them.
 std::vector<std::size_t> counts_of_parts() {
     std::vector<std::size_t> counts(16);
     std::iota(counts.begin(), counts.end(), 1);
@@ -253,7 +254,6 @@ TablePlan make_plan(const TableSinkOptions& options, const CatalogTable& table) 
         if (column == nullptr) continue;
         judge.column(wanted, *column);
         PlannedColumn planned;
-        plan.readable = plan.readable && column->may_select;
         planned.name = column->name;
         planned.type = supported_type(table, *column).value_or(ColumnType{});
         planned.provenance = provenance_of(wanted.source.kind);

@@ -35,7 +35,6 @@ struct TablePlan {
     bool upserts = false;
     bool values = false;  // rows travel by INSERT ... VALUES
     std::string note;     // what is special about how the table is written; may be empty
-    bool readable = true;  // its columns may be selected
     std::vector<PlannedColumn> columns;     // in the order of the config
     std::vector<std::uint32_t> live_types;  // of every live column, in the table's order
     std::vector<int> column_at;             // for each live column its index in `columns`, or -1
@@ -45,10 +44,10 @@ struct TablePlan {
     // Pieces of the statements in schemas/queries/sink_*.sql.
     std::string table;
     std::string column_list;  // "a", "b"
-    // All of them under their names there: `aliases` is c1, c2, ... for all live columns;
-    // `incoming`, `keys`, `target_keys` and `target` are columns such as incoming.c1, target."a"
-    // and "a"; `newest` the order in which the first of a row's messages is the one to keep;
-    // `action` UPDATE SET ... or NOTHING.
+    // All pieces under their names in the statements: `aliases` is c1, c2, ... for all live
+    // columns; `incoming`, `keys`, `target_keys` and `target` are columns such as incoming.c1,
+    // target."a" and "a"; `newest` is the order in which the first of a row's messages is the one
+    // to keep; `action` is UPDATE SET ... or NOTHING.
     std::vector<std::pair<std::string_view, std::string>> pieces;
     // ($1, $2), ($3, $4) for some numbers of rows, ascending from 1: the values of all columns, and
     // those of the key.

@@ -39,7 +39,7 @@ std::optional<Rejection> append_column(const PlannedColumn& column, const Messag
     Value value = message.fields[column.field];
     Provenance provenance = column.provenance;
     if (column.conversion.changes_values()) {
-        // DANGER: a removal without its key must not remove the row that has the default as its.
+        // DANGER: a removal that lacks its key must not remove the row whose key is the default.
         const auto change = removes ? convert_present : convert;
         const Misfit misfit = change(column.conversion, column.type.kind, value, provenance);
         if (!misfit.empty()) return unmappable(column, misfit);
@@ -91,7 +91,7 @@ void guard_table(Transaction& transaction, const TablePlan& plan,
                  const std::function<void()>& meanwhile) {
     const Parameters none;
     const Parameters table{plan.table};
-    // DANGER: the look is a statement of its own, after the lock. Its snapshot then cannot be older
+    // DANGER: check in a statement of its own, after the lock. Its snapshot then cannot be older
     // than a change that the lock waited for.
     const QueryResult now = std::move(transaction.pipelined(
         {{sql::sink_lock, none, plan.pieces}, {sql::sink_fingerprint, table, {}}}, meanwhile)[1]);
@@ -132,7 +132,7 @@ std::vector<EncodedRow> rows_of(std::span<const Message* const> messages) {
     return rows;
 }
 
-// What the message's row is under a newer plan than the one that it was encoded by.
+// Encodes the message's row again, under a newer plan than before.
 std::string encoded_anew(const TablePlan& plan, const Message& message) {
     std::string row;
     if (const auto rejection = append_row(plan, message, row)) {
@@ -142,15 +142,15 @@ std::string encoded_anew(const TablePlan& plan, const Message& message) {
     return row;
 }
 
-// Takes the number of the plan from each row. `anew` holds the rows that another plan made.
+// Takes the plan's number off each row. Rows of another plan are encoded again, into `anew`.
 void take_numbers(std::uint32_t number, const TablePlan& plan,
                   std::span<const Message* const> messages, std::vector<EncodedRow>& rows,
                   std::deque<std::string>& anew) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         std::string_view& bytes = rows[i].bytes;
-        // DANGER: rows that wait in a queue while the table changes were encoded for its old
-        // columns, and guard_table() compares the new ones. COPY would take an int8 of theirs for
-        // a float8.
+        // DANGER: rows that waited in a queue while the table changed were encoded for its old
+        // columns, and guard_table() compares the new ones. COPY would take an int8 in such a row
+        // for a float8.
         if (number_of(bytes) != number) {
             bytes = anew.emplace_back(encoded_anew(plan, *messages[i]));
         } else {
@@ -181,8 +181,8 @@ void TableSink::prepare_offline(const ColumnTypes& columns) {
 void TableSink::prepare(const CatalogTable& table) {
     TablePlan plan = make_plan(options_, table);
     const Numbered* const before = current();
-    // The same table as before, written in the same way: what the reader has encoded meanwhile
-    // stays good.
+    // The table is the same as before, and is written in the same way: what the reader has encoded
+    // since then stays good.
     if (before != nullptr && before->plan.fingerprint == plan.fingerprint &&
         before->plan.values == plan.values) {
         return;
@@ -231,8 +231,9 @@ void TableSink::write(Transaction& transaction, const BatchContext&,
     write_rows(transaction, plan->plan, rows);
 }
 
-// DANGER: without guard_table() before the rows. They are sent as the types that the columns had,
-// never as COPY, and their statement fails if the table is another one, or the last one does.
+// DANGER: guard_table() does not run before these rows. So they are never sent by COPY, and the
+// last statement fails if the table is another one. Without it the server would convert the values
+// to the types of a changed table, and round them.
 std::optional<std::vector<SinkStatement>> TableSink::at_once(
     const BatchContext&, std::span<const Message* const> messages) {
     static const std::string unchanged =
@@ -243,7 +244,6 @@ std::optional<std::vector<SinkStatement>> TableSink::at_once(
     std::vector<EncodedRow> rows = rows_of(messages);
     std::deque<std::string> anew;
     take_numbers(numbered->number, plan, messages, rows, anew);
-    if (plan.tuples && plan.readable) return checked_statements(plan, rows);
     std::vector<SinkStatement> statements = row_statements(plan, rows);
     statements.push_back({unchanged, {plan.table, plan.fingerprint}});
     return statements;

@@ -1,5 +1,5 @@
--- Which table a name means and what its columns are, in one text. DANGER: binary COPY takes an int8
--- for a float8 without a word, so this is compared under the table's lock before each write.
+-- Which table a name means and what its columns are, in one text. DANGER: binary COPY silently
+-- takes an int8 for a float8, so this is compared under the table's lock before each write.
 SELECT concat_ws(' ', c.oid, c.relkind, c.relpersistence, md5((
         SELECT string_agg(concat_ws(' ', a.attnum, a.atttypid, a.atttypmod, a.attgenerated,
             a.attname), ',' ORDER BY a.attnum)

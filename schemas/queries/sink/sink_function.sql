@@ -1,5 +1,5 @@
--- The functions that a name may mean ($1: the schema, '' for the search path), and what is to be
--- known of each. `ordinality` among its columns says which message a row answers.
+-- The functions that a name may mean ($1: the schema, '' for the search path), and what the sink
+-- must know of each. `ordinality` among its columns says which message a row answers.
 SELECT quote_ident(n.nspname) || '.' || quote_ident(p.proname),
     pg_get_function_identity_arguments(p.oid),
     p.pronargs = 1 AND p.proargtypes[0] = 'jsonb[]'::regtype,

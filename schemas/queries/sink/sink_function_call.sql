@@ -1,10 +1,10 @@
--- One call for all messages. A row of several columns is an object, in which `ordinality` and what
--- begins with `result_` are no part of the body; anything else is the body itself. The last column:
--- whether the body is JSON; a text is not, which is without its quotes here. `unless`: two dashes,
--- where the function numbers its rows by itself. OFFSET 0: else the document is made for each
--- column. Nothing is cast here: an error would be taken for the message's. DANGER: the alias is
--- one that no column is called; a column's name comes before the row's, and the status of that row
--- would be lost.
+-- One call for all messages. A row of several columns is an object; its `ordinality` and the names
+-- that begin with `result_` are not part of the body. Anything else is the body itself. The last
+-- column says whether the body is JSON; a text, here without its quotes, is not. `unless`: two
+-- dashes if the function numbers its rows by itself. Without OFFSET 0 the document would be made
+-- for each column. Nothing is cast here: the error would count as the message's. DANGER: the alias
+-- must be a name that no column has. A column's name takes precedence over the row's, and the
+-- status of that row would be lost.
 SELECT answer.message, coalesce(answer.document ->> 'result_failed', 'false'),
     coalesce(answer.document ->> 'result_status', '0'),
     coalesce(answer.document ->> 'result_headers', '{}'),

@@ -1,4 +1,4 @@
--- As sink_state, of the functions that the name may mean.
+-- As sink_state, for the functions that the name may mean.
 SELECT coalesce(hashtextextended(string_agg(concat_ws(' ', p.oid, p.xmin, n.xmin), ','
     ORDER BY p.oid), 0), 0)
 FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace

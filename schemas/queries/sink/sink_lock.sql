@@ -1,2 +1,2 @@
--- The lock that a write takes anyway, taken before the look at the table's attributes.
+-- The lock that a write takes anyway. It is taken before the table's attributes are read.
 LOCK TABLE ONLY {table} IN ROW EXCLUSIVE MODE

@@ -1,5 +1,5 @@
--- Which messages of a batch are written by VALUES: of those for one row the newest after the row's
--- last removal ($2 says which message removes). By the rules of sink_upsert_after_removal, which
+-- Which messages of a batch are written by VALUES: for each row the newest one after the row's last
+-- removal ($2 says which message removes). The rules are those of sink_upsert_after_removal, which
 -- Citus would carry out by COPY.
 SELECT DISTINCT ON ({keys}) position FROM (
     SELECT *, max(position) FILTER (WHERE removes = 1) OVER (PARTITION BY {keys}) AS last_removal

@@ -1,3 +1,3 @@
--- From here on nothing may cancel: a COMMIT that is cancelled in its wait for a standby commits all
--- the same.
+-- From here on no time-out may cancel: a COMMIT that is cancelled while it waits for a standby
+-- commits all the same.
 SET LOCAL statement_timeout = 0

@@ -1,6 +1,6 @@
--- The table as it is now, its partitions, and what speaks when it is written to, as one number: the
--- transactions that last changed their rows in the catalog. A change in it says only that another
--- look may find something else.
+-- The state of the table, of its partitions, and of what takes part when it is written to, as one
+-- number: it is made of the transactions that last changed their rows in the catalog. A change of
+-- it says only that reading the catalog again may give another result.
 WITH root (oid) AS (SELECT to_regclass($1)::oid),
 tree (oid) AS (
     SELECT oid FROM root

@@ -1,5 +1,5 @@
 -- sink_upsert for a batch that also removes rows ($2 says which message does): what comes before a
--- row's last removal went with it.
+-- row's last removal is not written.
 INSERT INTO {table} AS target ({columns})
 SELECT {incoming} FROM (
     SELECT DISTINCT ON ({keys}) * FROM (

@@ -82,6 +82,15 @@ class AtOnce : public FrozenSessionGuard {
 
 TEST_F(AtOnce, AChangedTableTakesNothing) { expect_changes_refused(); }
 
+// The statement is prepared for the changed table, and the server would convert the values.
+TEST_F(AtOnce, ATableThatChangesBeforeItsFirstRowsTakesNothing) {
+    database().execute("ALTER TABLE target ALTER amount TYPE numeric(30,1)");
+    EXPECT_FALSE(send());
+    EXPECT_EQ(database().number("SELECT count(*) FROM target"), 0);
+    prepare();
+    EXPECT_TRUE(send());
+}
+
 TEST_F(AtOnce, AChangedTableTakesNothingWhereItsColumnsMayNotBeSelected) {
     database().execute("REVOKE SELECT ON target FROM " + std::string(worker_role));
     sink_.reset();
