@@ -38,8 +38,10 @@ PostgresError failure(PGconn* connection, const PGresult* result, bool committin
                       const std::source_location& where, int statement = 0) {
     // After either of these the server ends the session, though libpq may not have seen it yet.
     const std::string severity = field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
-    const bool lost =
-        PQstatus(connection) != CONNECTION_OK || severity == "FATAL" || severity == "PANIC";
+    // DANGER: without any answer it is libpq that failed, for example to get memory. Nobody knows
+    // what it had sent by then, COMMIT perhaps, and the next answers would belong to that.
+    const bool lost = result == nullptr || PQstatus(connection) != CONNECTION_OK ||
+                      severity == "FATAL" || severity == "PANIC";
     PostgresError::Diagnosis diagnosis{
         .sqlstate = field(result, PG_DIAG_SQLSTATE),
         .message = field(result, PG_DIAG_MESSAGE_PRIMARY),

@@ -57,6 +57,21 @@ TEST_F(TransactionTest, TellsWhichOfItsStatementsFailed) {
     }
 }
 
+// A session under COPY can begin no pipeline. libpq says so itself: the server gives no answer.
+TEST_F(TransactionTest, AFailureOfLibpqItselfEndsTheSession) {
+    OwnedTransaction transaction(connection_);
+    transaction.pipelined({insert()});
+    transaction.copy_begin("COPY " + numbers_ + " FROM STDIN");
+    try {
+        transaction.pipelined({insert()});
+        FAIL() << "a pipeline began under COPY";
+    } catch (const PostgresError& error) {
+        EXPECT_EQ(error.sqlstate(), "");
+        EXPECT_TRUE(error.diagnosis().connection_lost) << error.what();
+    }
+    EXPECT_EQ(rows(), 0);
+}
+
 TEST_F(TransactionTest, AFailureNamesTheFileThatAskedForIt) {
     constexpr const char* here = "at tests/integration/dedup/postgres/transaction_test.cc:";
     const auto said = [](const std::function<void(Transaction&)>& ask, Connection& connection) {
