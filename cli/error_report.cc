@@ -16,8 +16,8 @@
 namespace onceward {
 namespace {
 
-// libpq writes a line for each address that it tried, and below it, indented, what it guesses,
-// which the hint says better.
+// libpq writes a line for each address that it tried. Below it, indented, are its guesses, which
+// the hint says better.
 std::string one_line(const std::string& text) {
     std::istringstream lines(text);
     std::string out;

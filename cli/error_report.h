@@ -1,6 +1,6 @@
 #pragma once
-// What is said of a command that failed: a text for people, or with --json one object for programs.
-// Plain values; thread-safe.
+// What is reported about a command that failed: a text for people, or with --json one object for
+// programs. Plain values; thread-safe.
 
 #include <exception>
 #include <nlohmann/json_fwd.hpp>

@@ -26,7 +26,7 @@ const CLI::App* command_named(const CLI::App& app, const std::string& name) {
     return found.empty() ? nullptr : found.front();
 }
 
-// The one that the command line chose.
+// The command that the command line chose.
 const CLI::App& chosen(const CLI::App& program) {
     const CLI::App* app = &program;
     while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
@@ -47,7 +47,7 @@ UsageError no_such_command(const CLI::App& app, const std::string& word) {
                                     : "its commands are " + joined(command_names(app)));
 }
 
-// A word that nothing takes.
+// A word that no command or option takes.
 UsageError unexpected(const CLI::App& app, const std::string& word) {
     if (word == "--json" && app.get_parent() == nullptr) {
         return UsageError("--json comes after a command", see_help(app));
@@ -111,7 +111,7 @@ std::string text_of(const CLI::App& app, const CLI::ParseError& error) {
     if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr) {
         return name + " needs" + rest.substr(rest.rfind(' ')) + " as well";
     }
-    // CLI11 writes what a check says after the option's name and a colon.
+    // CLI11 writes the option's name, a colon, and then what a check says.
     return name + rest;
 }
 
@@ -134,7 +134,7 @@ UsageError usage_error_of(const CLI::App& program, const CLI::ParseError& error)
     const bool no_command = app.get_require_subcommand_min() > 0;
     if (no_command || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
         const std::vector<std::string> words = program.remaining(true);
-        // The value of an unknown option is one too.
+        // The value of an unknown option is among these words too, so options come first.
         const auto option = std::ranges::find_if(
             words, [](const std::string& word) { return word.starts_with('-'); });
         if (option != words.end()) return unexpected(app, *option);

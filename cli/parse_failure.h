@@ -11,12 +11,12 @@
 
 namespace onceward {
 
-// If one of the words is an unknown command: an error with the nearest one. CLI11 itself would
-// answer `ofsets --help` with the help of the whole program.
+// If one of the words is an unknown command: an error with the nearest one. Without this CLI11
+// would answer `ofsets --help` with the help of the whole program.
 std::optional<UsageError> unknown_command(const CLI::App& program,
                                           const std::vector<std::string>& arguments);
 
-// What CLI11 threw, in words of a user. `program` is the one that was parsed.
+// What CLI11 threw, in a user's words. `program` is the one that was parsed.
 UsageError usage_error_of(const CLI::App& program, const CLI::ParseError& error);
 
 }  // namespace onceward

@@ -57,7 +57,7 @@ class SafeStream final : public std::streambuf {
     std::string pending_;
 };
 
-// Whether messages are for a program: told before CLI11 reads the line, since a line that is wrong
+// Whether messages are for a program. Found before CLI11 reads the line, since an error in the line
 // is a message too.
 bool json_asked(const std::vector<std::string>& arguments) {
     const auto end = std::ranges::find(arguments, "--");
@@ -76,7 +76,7 @@ int show_help(const CLI::App& program, const HelpOptions& options) {
     if (options.json) {
         print_json(help_json(*app));
     } else {
-        // App::help() would be that of this command.
+        // App::help() would show the help of this command.
         std::cout << HelpFormatter().make_help(app, "", CLI::AppFormatMode::Normal);
     }
     return exit_ok;
@@ -103,7 +103,7 @@ void add_help_and_version(CLI::App& program, Commands& commands, const ProgramTe
     });
 }
 
-// Each command takes --json: what goes wrong is said in that form, whatever the command prints.
+// Each command takes --json: errors are reported in that form, no matter what the command prints.
 void add_json_flags(CLI::App& app) {
     for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
         add_json_flags(*command);

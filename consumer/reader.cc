@@ -18,8 +18,8 @@ constexpr auto reader_idle = 100ms;
 // A member that lost its group is back within a second or two if brokers answer.
 constexpr auto bootstrap_every = 5s;
 
-// A dynamic member's end is a rebalance, after which every partition has an owner; in the consumer
-// protocol (KIP-848) the brokers follow up each hand-over themselves.
+// Only static members need one. After a dynamic member's end, a rebalance gives every partition an
+// owner; in the consumer protocol (KIP-848) the brokers supervise each hand-over themselves.
 bool wants_group_observer(const KafkaOptions& kafka) {
     const auto protocol = kafka.properties.find("group.protocol");
     return !kafka.instance_id.empty() &&
@@ -156,8 +156,8 @@ void Reader::resume_awaited() {
     }
 }
 
-// Whether the wait is over: the partition is read again from that message. If its fence is taken
-// again meanwhile, reading begins at the fence instead.
+// Returns whether the wait is over because the partition is read again from that message. If its
+// fence is being taken again, reading begins at the fence instead.
 bool Reader::resume(const AwaitedRecord& record) {
     if (!handoff_.look(&Assignment::reading, record.partition)) return false;
     return source_.begin(record.partition, record.position, record.leader_epoch);
@@ -192,8 +192,8 @@ void Reader::note(const std::string& topic, const Chunk& chunk) {
     }
 }
 
-// DANGER: call it after the chunks were handed over. Otherwise the writer finds nothing on its way,
-// and reads the messages before these records again, for ever.
+// DANGER: call it after the chunks were handed over. Otherwise the writer does not see the messages
+// before these records, and reads them again, for ever.
 void Reader::report_unreadable() {
     for (const UnreadableRecords& records : std::exchange(unreadable_records_, {})) {
         handoff_.with(&Assignment::unreadable, records.partition, records.position, records.reason);

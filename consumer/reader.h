@@ -63,7 +63,7 @@ class Reader final : private SourceListener {
     std::int64_t below_fence() const { return source_.below_fence(); }
     std::int64_t rejoins() const { return group_ ? group_->rejoins() : 0; }
     std::vector<PartitionStatus> lag() const { return lag_.statuses(); }
-    // What it was most likely fetching, now that memory ran short; nullopt if nothing.
+    // What it was most likely fetching when memory ran short; nullopt if nothing.
     std::optional<FetchSuspect> suspect() const;
 
   private:
@@ -74,7 +74,7 @@ class Reader final : private SourceListener {
     bool read_topics();
     void note(const std::string& topic, const Chunk& chunk);
     void report_unreadable();
-    // Reads on where a message's schema has become known.
+    // Continues at the messages whose schemas have become known.
     void resume_awaited();
     bool resume(const AwaitedRecord& record);
 

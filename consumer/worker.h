@@ -1,8 +1,8 @@
 #pragma once
 // A worker: one consumer, one session with PostgreSQL, a reader's and a writer's thread, a short
 // queue between them. Workers share nothing. start() and stop() are for one thread; the rest is
-// thread-safe. What goes wrong is retried or halts a partition, loudly; only a fatal error of the
-// consumer ends the worker: then finished() says so, and the process makes a new one.
+// thread-safe. Failures are retried or halt a partition, and are reported; only a fatal error of
+// the consumer ends the worker: then finished() says so, and the process makes a new one.
 
 #include <chrono>
 #include <memory>
@@ -22,14 +22,14 @@ namespace onceward {
 
 class Worker {
   public:
-    // Makes all that it needs, so that it throws if it cannot, and joins no group yet.
+    // Makes all that it needs, and throws if it cannot. Joins no group yet.
     explicit Worker(WorkerOptions options);
     ~Worker();
-    // Joins the group and begins. Throws if it cannot: then it is good for nothing any more.
+    // Joins the group and begins. Throws if it cannot: the worker cannot be used after that.
     void start();
     // Finishes the batch in flight, commits its offsets, leaves the group, joins the threads.
     void stop();
-    // The threads have ended by themselves; the reason, or none while the worker works.
+    // The reason if the threads have ended by themselves; nullopt while the worker works.
     std::optional<std::string> finished() const;
 
     struct Status {
@@ -39,9 +39,9 @@ class Worker {
         std::size_t partitions = 0;  // assigned
         std::size_t reading = 0;
         std::vector<HaltedPartition> halted;
-        // They are read, and their next message waits for its schema; with the reason.
+        // Partitions that are read, and whose next message waits for its schema; with the reason.
         std::vector<std::pair<TopicPartition, std::string>> awaiting_schema;
-        // By `onceward pause`, hence no fault; with the reason.
+        // Partitions that `onceward pause` has paused, which is not a fault; with the reason.
         std::vector<std::pair<TopicPartition, std::string>> paused;
         // For each assigned partition, as of about a second ago.
         std::vector<PartitionStatus> lag;
@@ -54,7 +54,7 @@ class Worker {
         std::chrono::milliseconds poll_limit{0};
     };
     Status status() const;
-    // What it was most likely fetching, now that memory ran short; none: nothing.
+    // What it was most likely fetching when memory ran short; nullopt if nothing.
     std::optional<FetchSuspect> suspect() const;
 
   private:

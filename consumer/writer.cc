@@ -12,8 +12,8 @@ constexpr auto idle = 200ms;  // how long the writer waits for work at most
 // Offset commits are advisory; one for each batch would only load the broker.
 constexpr auto offsets_every = 250ms;
 
-// If nearly all are, it pays to compute the keys first, though fresh messages are then decoded in
-// the writer's thread.
+// If nearly all messages are duplicates, it pays to compute the keys first, although fresh messages
+// are then decoded in the writer's thread.
 bool nearly_all_duplicates(std::span<const FenceMove> moves) {
     Totals totals;
     for (const FenceMove& move : moves) totals += move.totals;
@@ -60,7 +60,7 @@ void Writer::process(std::size_t number, Batch batch) {
     source_.wake();  // There is room again; a reader that found none sleeps.
     forget_old_statements();
     WriterTopic& topic = session_.topics()[number];
-    // If that has lost the session, all partitions are read again from their fences.
+    // If that step has lost the session, all partitions are read again from their fences.
     if (session_.connected()) run_batch(topic, std::move(batch));
     topic.batch.clear();
     activity_.idle();
@@ -91,7 +91,7 @@ void Writer::run_batch(WriterTopic& topic, Batch batch) {
             failures_.store_changed(topic, changed);
             return;
         } catch (const std::exception& error) {
-            // A sink that does not fit, or a user's own sink that failed: never the whole worker.
+            // A sink that does not fit, or a user's own sink that failed, must not end the worker.
             failures_.refused(topic, error.what());
             return;
         }

@@ -103,18 +103,18 @@ class OnceCall {
             failure_ = failure.result_;
             thrown = std::current_exception();
         }
-        // In a transaction of its own, without what the function had done. Somebody else may be
-        // first meanwhile: then the answer is theirs.
+        // The failure is stored in a transaction of its own, without what the function had done. If
+        // another caller was first meanwhile, the answer is theirs.
         OnceAnswer answer = attempt(connection, {});
         if (answer.kind == OnceAnswer::Kind::applied) std::rethrow_exception(thrown);
         return answer;
     }
 
-    // DANGER: the session may be one that the service made after a fail-over. There the number may
-    // be another ledger's, and the claim would be of no use to anybody.
+    // DANGER: the session may be one that the service made after a fail-over. There the ledger's
+    // number may be that of another ledger, and the claim would protect nothing.
     void require_ledger(Transaction& transaction, std::chrono::milliseconds idle) const {
-        // Otherwise a function that computes between its statements for longer than a session may
-        // be idle is ended each time, well within the time that the call has.
+        // Otherwise the server ends the session if the function computes between its statements for
+        // longer than a session may be idle, well within the time that the call has.
         const auto longest = std::to_string(std::max(options_.longest_request, idle).count());
         const Parameters parameters{registered_.ledger, registered_.source, options_.ledger,
                                     service};
@@ -126,7 +126,7 @@ class OnceCall {
         if (known[1].binary_integer(0, 0) == 0) try_again("the ledger is no longer registered");
     }
 
-    // Without a function the failure that it threw is stored.
+    // If `function` is empty, stores the failure that it threw.
     OnceAnswer attempt(Connection& connection, const OnceFunction& function) {
         UnfencedTransaction unfenced(connection,
                                      {.claims = *claims_, .origin = origin_, .results = &*results_},
@@ -155,8 +155,8 @@ class OnceCall {
     OnceAnswer known(Transaction& transaction) {
         std::optional<ResultStore::Found> found = results_->find(transaction, digest_);
         if (!found) return {OnceAnswer::Kind::unknown, {}};
-        // DANGER: a COMMIT of ours whose answer was lost took effect: this is the first answer, and
-        // not a replay.
+        // DANGER: if the attempt is ours, a COMMIT whose answer was lost took effect: then this is
+        // the first answer, and not a replay.
         const bool mine = found->attempt == attempt_;
         if (found->result.kind == MessageResult::Kind::failed) {
             const std::string what = found->result.body;
@@ -182,7 +182,7 @@ class OnceCall {
     bool told_ = false;                     // what is thrown is what the database holds
     Origin origin_ = Origin::ours;          // whose statement is running
     bool lost_ = false;                     // the session
-    bool unregistered_ = false;             // or so it may be: it is registered again
+    bool unregistered_ = false;             // the ledger may be; it is registered again
 };
 
 OnceLedger::OnceLedger(Connection& connection, OnceOptions options) : options_(std::move(options)) {

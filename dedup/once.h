@@ -33,17 +33,17 @@ struct OnceOptions {
     std::string ledger = "once";
     // How long a result is kept at least. A retry that comes later runs the function again.
     std::chrono::seconds retention{24 * 3600};
-    // A key's first call, with all that it waits for, takes no longer. Longer keeps claims longer
-    // by as much.
+    // A key's first call, with all that it waits for, takes at most this long. A longer time keeps
+    // claims longer by as much.
     std::chrono::milliseconds longest_request{60'000};
     ResultLimits limits{};
-    // How often a call is begun in all, where the database asks for another try or its session was
+    // How often a call is begun in all, if the database asks for another try or its session was
     // lost; with pauses of 50 ms, doubled each time, up to two seconds.
     int tries = 8;
 };
 
 // The ledger of such calls, registered; its feed is the service's own. Throws as
-// register_requests() does; ServerRefused where the server or the session is not fit for a worker.
+// register_requests() does; ServerRefused if the server or the session is not fit for a worker.
 class OnceLedger {
   public:
     explicit OnceLedger(Connection& connection, OnceOptions options = {});
@@ -65,12 +65,12 @@ class OnceLedger {
     std::shared_ptr<Registration> registration_ = std::make_shared<Registration>();
 };
 
-// The place of a key's source if neither a message nor a request brought the key.
+// The kind of a key that neither a message nor a request brought.
 inline constexpr std::string_view kind_of_calls = "once";
 
 struct OnceKey {
     std::string_view operation;  // which command
-    std::string_view tenant{};   // whose; '' where there are none
+    std::string_view tenant{};   // whose; '' if there are none
     std::string_view text{};     // the key itself: 1 to 255 bytes, no NUL
     // A digest of the call's arguments: the same key with another fingerprint is a conflict.
     std::optional<Digest> fingerprint = std::nullopt;
@@ -84,7 +84,7 @@ struct OnceKey {
 
 // Thrown by the function: it will never succeed under this key. Its effects are rolled back. The
 // failure is stored as the key's result, and every later call with the key throws it again. Any
-// other exception leaves nothing, and the key free.
+// other exception leaves nothing, and the key stays free.
 class PermanentFailure : public std::runtime_error {
   public:
     explicit PermanentFailure(const std::string& what, MessageResult result = {})
@@ -112,16 +112,15 @@ struct OnceAnswer {
     MessageResult result;  // of applied and replayed
 };
 
-// What the function is given cannot commit. It may be called several times, in different
-// transactions of which one commits at most. What it returns goes through OnceOptions::limits.
+// The function cannot commit its transaction. It may be called several times, in different
+// transactions, of which at most one commits. What it returns goes through OnceOptions::limits.
 using OnceFunction = std::function<MessageResult(Transaction&)>;
 
-// Throws PermanentFailure; what the function throws; std::invalid_argument for a key that cannot
-// be, or that was minted in the future; std::length_error where the result is too large and is to
-// be rejected; PostgresError where all tries failed; ServerRefused where the session is not fit for
-// a worker. DANGER: after a lost session `connection` is another one, with the same options: no
-// prepared statement, setting or lock of the caller's own outlives that. REQUIRES: no transaction
-// is open.
+// Throws PermanentFailure; what the function throws; std::invalid_argument for an invalid key, or
+// one that was minted in the future; std::length_error if the result is too large and is to be
+// rejected; PostgresError if all tries failed; ServerRefused if the session is not fit for a
+// worker. DANGER: after a lost session `connection` is a new one with the same options: the
+// caller's own prepared statements, settings and locks are gone. REQUIRES: no transaction is open.
 OnceAnswer once(Connection& connection, const OnceKey& key, const OnceLedger& ledger,
                 const OnceFunction& function);
 // The same, and registers the ledger each time: four statements more.

@@ -15,8 +15,8 @@ constexpr int patience = 4;
 
 }  // namespace
 
-// A refusal is no verdict yet where claims are only presumed: the sink's constraint may have met
-// the row of a duplicate that another worker has just applied.
+// If claims are only presumed, a refusal is no verdict yet: the sink's constraint may have met the
+// row of a duplicate that another worker has just applied.
 bool Processor::met_a_duplicate(Connection& connection) {
     try {
         return parts_.claims != nullptr && parts_.claims->reconsider(connection);
@@ -79,8 +79,8 @@ bool Processor::too_much(const PostgresError& error) {
                                  {"partition", record.partition.raw()},
                                  {"offset", record.offset.raw()},
                                  {"sqlstate", code}});
-    // DANGER: an exhausted one has no patience again. Its failure reconnects, and all of the batch
-    // would be read once more, for ever.
+    // DANGER: do not forgive an exhausted one. Its failure reconnects, and all of the batch would
+    // be read once more, for ever.
     if (!exhausted) {
         failures_.forgive();
         most_ = std::max<std::size_t>(1, slice.messages.size() / 2);

@@ -44,17 +44,17 @@ Settlement UnfencedTransaction::land(const std::function<void(Transaction&)>& re
     expects(claimed_, "keys are claimed before they land");
     reached(parts_.observer, Step::after_sink);
     if (parts_.claims.confirm(transaction_) == Settlement::again) return Settlement::again;
-    // DANGER: before settle(), which may take the ledger's lock: results may be large, and all of
-    // its workers wait for the lock. What a neighbour was about to commit when the verdicts were
-    // made is committed by now, with its results; what settle() finds is not a duplicate of this
-    // attempt but ends it (see Processor::settle()).
+    // DANGER: replay before settle(), which may take the ledger's lock: results may be large, and
+    // all of its workers wait for the lock. What another worker was about to commit at the verdicts
+    // is committed by now, with its results. What settle() finds is not a duplicate of this attempt
+    // but ends it (see Processor::settle()).
     if (replay) replay(transaction_);
     if (parts_.claims.settle(transaction_) == Settlement::again) return Settlement::again;
     if (parts_.results != nullptr && parts_.results->settle(transaction_) == Settlement::again) {
         return Settlement::again;
     }
     reached(parts_.observer, Step::before_commit);
-    parts_.origin = Origin::sink;  // A deferred trigger of the user's table may still speak.
+    parts_.origin = Origin::sink;  // A deferred trigger of the user's table may still fail.
     transaction_.commit([this] { parts_.claims.committing(); });
     parts_.origin = Origin::ours;
     parts_.claims.committed();
@@ -67,7 +67,7 @@ void UnfencedTransaction::land_at_once(std::vector<Connection::Planned> statemen
     statements.push_back({sql::sink_constraints, {}, {}});
     statements.push_back({sql::sink_no_timeout, {}, {}});
     transaction_.run_whole(statements, [this] {
-        // The server passes these steps while it is waited for.
+        // The server passes these steps while this process waits for it.
         reached(parts_.observer, Step::after_claims);
         reached(parts_.observer, Step::after_sink);
         reached(parts_.observer, Step::before_commit);

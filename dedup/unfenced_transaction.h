@@ -41,8 +41,8 @@ class UnfencedTransaction {
     // Commits. `replay` may be empty: it reads the results of the keys that were known. `again`: a
     // presumption did not hold, and nothing has landed. REQUIRES: as apply().
     Settlement land(const std::function<void(Transaction&)>& replay = {});
-    // In place of the three: claims, effect and results as statements of one round trip that fail
-    // where they meet what was not presumed, and COMMIT. A PostgresError without a lost session
+    // Replaces these three calls: sends claims, effect and results as statements of one round trip,
+    // which fail if a presumption does not hold, and COMMIT. A PostgresError without a lost session
     // means that nothing has landed. REQUIRES: the transaction was begun `with_first`.
     void land_at_once(std::vector<Connection::Planned> statements);
     // For further statements of the same transaction.

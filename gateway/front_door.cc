@@ -35,7 +35,7 @@ std::string kept_from_the_upstream(const HttpRequest& request, const RouteOption
 // For a route with `key.field`.
 KeyReading read_key_field(const HttpRequest& request, const RouteOptions& route) {
     if (!route.signature && !values_of(request.headers, route.key.header).empty()) {
-        // Its client believes in it. Providers, who sign, may send one to everybody.
+        // The client expects this header to be its key. Providers, which sign, may send one anyway.
         return {.fault = KeyFault::not_expected};
     }
     std::optional<std::string> text = field_of(request.body, route.key_field);
@@ -86,7 +86,7 @@ void FrontDoor::handle(HttpRequest request, Answer answer) {
     visit->answer = std::move(answer);
     visit->traffic = &traffic_;
     visit->access_log = options_.server.access_log;
-    // Before the routes: one with names for all parts would take these paths.
+    // Before the routes: a route with a parameter for each part would match these paths.
     if (auto page = problem_page(visit->request)) return visit->respond(std::move(*page));
     RouteTable::Match match = table_.match(visit->request.method, path_of(visit->request.target));
     switch (match.kind) {
@@ -103,7 +103,8 @@ void FrontDoor::handle(HttpRequest request, Answer answer) {
     visit->under_way = traffic_.begin(visit->route->traffic);
     if (!visit->under_way) return refuse_as_full(*visit);
     guarded(*visit, [&] {
-        // DANGER: before anything of the body is parsed.
+        // DANGER: check the signature before any of the body is parsed, or an unsigned body reaches
+        // the parsers.
         if (check_signature(*visit)) check_token(visit, Tries::first);
     });
 }
@@ -138,7 +139,7 @@ void FrontDoor::begin_trace(Visit& visit) const {
     visit.span = std::move(span);
 }
 
-// At once: one slow target must not take the connections of all routes.
+// Refuses at once: one slow target must not take the connections of all routes.
 void FrontDoor::refuse_as_full(Visit& visit) {
     if (const auto kept_back = visit.route->full_lines.pass()) {
         log_warning("http.route_full",
@@ -273,7 +274,7 @@ bool FrontDoor::read_key(Visit& visit) const {
 
 bool FrontDoor::within_rates(Visit& visit) {
     std::optional<std::chrono::seconds> wait;
-    // The key first: one that comes too often takes nothing of its tenant's.
+    // The key first: a key that comes too often takes no token from its tenant.
     if (visit.key) wait = key_too_often(*visit.route, visit.tenant, visit.key->text);
     if (!wait) wait = tenant_too_often(*visit.route, visit.tenant);
     if (!wait) return true;
@@ -285,7 +286,7 @@ std::optional<std::chrono::seconds> FrontDoor::tenant_too_often(Route& route,
                                                                 const std::string& tenant) {
     if (!route.options.tenant_rate) return std::nullopt;
     const MutexLock lock(route.mutex);
-    // Not its text, which may be as long as a head.
+    // A digest, not the text, which may be as long as a whole head.
     return route.tenants->take(bytes_of(digest_of_bytes(tenant)), TokenBuckets::Clock::now());
 }
 
@@ -293,7 +294,7 @@ std::optional<std::chrono::seconds> FrontDoor::key_too_often(Route& route,
                                                              const std::string& tenant,
                                                              const std::string& key) {
     if (!route.options.key_rate) return std::nullopt;
-    // In its scope, as two tenants may use the same key.
+    // The digest includes the tenant, because two tenants may use the same key.
     const Digest digest = request_digest(route.options, tenant, key);
     const MutexLock lock(route.mutex);
     return route.keys->take(bytes_of(digest), TokenBuckets::Clock::now());

@@ -1,8 +1,8 @@
 #pragma once
-// A request's way through the front door: route, signature, token, tenant, limits, key, and then to
-// where its route says. Thread-safe: requests come from the server's thread, and continue in those
-// of the key set and of the targets. Answers each request once; a fault of ours is a 500 and a line
-// in the log, never an exception.
+// A request's way through the front door: route, signature, token, tenant, key, rate limits, and
+// then its route's target. Thread-safe: requests come from the server's thread, and continue in
+// those of the key set and of the targets. Answers each request once; a fault of ours is a 500 and
+// a line in the log, never an exception.
 
 #include <functional>
 #include <memory>
@@ -21,7 +21,7 @@ namespace onceward {
 class FrontDoor {
   public:
     using Answer = std::function<void(HttpResponse)>;
-    // They outlive the front door, and what they are not asked for may be null.
+    // They outlive the front door. A part that no route needs may be null.
     struct Parts {
         TopicWriter* topics = nullptr;
         RequestTarget* keyed = nullptr;  // of the routes to sinks and to upstreams
@@ -34,9 +34,9 @@ class FrontDoor {
     ~FrontDoor();
 
     void handle(HttpRequest request, Answer answer);
-    // Counts an answer that the server gave by itself: nothing of it was a request.
+    // Counts an answer that the server gave by itself, to what never became a request.
     void refused_by_server(int status);
-    // What was answered so far; of requests for no route at the end.
+    // What was answered so far; the last entry is for requests that match no route.
     std::vector<RouteTraffic> traffic() const { return traffic_.read(); }
 
   private:

@@ -1,5 +1,5 @@
-// Where a request goes that has passed all checks: the topic, the sink, the upstream, or the status
-// query of its key.
+// Where a request goes after it has passed all checks: the topic, the sink, the upstream, or the
+// status query of its key.
 
 #include "dedup/base/text.h"
 #include "dedup/sink/http_header_rules.h"
@@ -47,8 +47,8 @@ TraceSpan begin_sending(const TraceContext& request, const std::string& topic) {
     return span;
 }
 
-// The record's headers say what it continues, whatever the route forwards. Returns its span if the
-// trace is recorded.
+// The record's headers name the trace that it continues, even if the route forwards others. Returns
+// the record's span if the trace is recorded.
 std::shared_ptr<TraceSpan> continue_trace(const HttpHeaders& request, const std::string& topic,
                                           HttpHeaders& record) {
     const auto came = only_value(request, traceparent_header);
@@ -86,8 +86,8 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
     }
     if (!visit->tenant.empty()) record.headers.emplace_back("onceward-tenant", visit->tenant);
     for (const std::string& name : target.forwarded) {
-        // DANGER: consumers of the topic trust these headers, and the last of two wins: a client
-        // could choose its tenant.
+        // DANGER: never forward these. Consumers of the topic trust them, and the last of two wins,
+        // so a client could choose its tenant.
         if (is_own_header(name)) continue;
         for (const std::string_view value : values_of(visit->request.headers, name)) {
             record.headers.emplace_back(lower_case(name), std::string(value));
@@ -188,10 +188,10 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
         }
         std::optional<std::chrono::seconds> wait;
         if (!item.key.empty()) wait = key_too_often(*visit->route, visit->tenant, item.key);
-        // The first one has the token that was taken for the request.
+        // The first item uses the token that was taken for the request.
         if (!wait && !requests.empty()) wait = tenant_too_often(*visit->route, visit->tenant);
         if (!wait) return std::nullopt;
-        // An item has no header to say it in.
+        // An item has no Retry-After header, so the detail says how long to wait.
         return Problem{.kind = ProblemKind::too_many_requests,
                        .detail = "Retry in " + std::to_string(wait->count()) + " seconds."};
     };
@@ -212,8 +212,8 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
             continue;
         }
         requests.push_back(std::move(std::get<KeyedRequest>(made)));
-        // DANGER: one head for all of them. A copy for each, and a request would take a thousand
-        // times the memory that it came in.
+        // DANGER: all items share one head. With a copy for each, a request would take a thousand
+        // times the memory in which it arrived.
         requests.back().request.target.clear();
         requests.back().head = head;
         places.push_back(i);

@@ -21,8 +21,8 @@ struct FrontDoor::Route {
     Route(const RouteOptions& route, std::size_t at) : options(route), place(at) {}
     const RouteOptions& options;
     std::size_t place;
-    std::size_t traffic = 0;   // its place there
-    bool asks_status = false;  // of that route's keys
+    std::size_t traffic = 0;   // its place in Traffic
+    bool asks_status = false;  // its path is where a key's status is queried
     LogGate full_lines, unauthorized_lines;
     Mutex mutex;
     std::optional<TokenBuckets> tenants ONCEWARD_GUARDED_BY(mutex);
@@ -37,10 +37,10 @@ struct FrontDoor::Visit {
     HttpRequest request;
     Answer answer;
     Traffic* traffic = nullptr;
-    bool under_way = false;  // counted as one of its route's
+    bool under_way = false;  // counted among its route's requests
     bool access_log = false;
     std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
-    Route* route = nullptr;  // none: no route is for it
+    Route* route = nullptr;  // null if no route matches
     std::vector<std::pair<std::string, std::string>> parameters;
     std::map<std::string, std::string> claims;
     std::string tenant;
@@ -50,7 +50,7 @@ struct FrontDoor::Visit {
 
     const RouteOptions& options() const { return route->options; }
     void refuse(const Problem& problem) { respond(to_response(problem)); }
-    // Also a refusal says which of the client's requests it is about.
+    // A refusal carries the key too, so that the client knows which request it is about.
     void respond(HttpResponse response) {
         if (key && !key->written.empty()) {
             response.headers.emplace_back(options().key.header, key->written);
@@ -65,7 +65,7 @@ struct FrontDoor::Visit {
         if (span) end_trace(response);
         answer(std::move(response));
     }
-    // A token or a signature that is not accepted. `reason`: nothing of the client's own.
+    // Refuses a token or a signature. `reason` is logged, so it holds nothing that the client sent.
     void unauthorized(const Problem& problem, std::string_view reason) {
         if (const auto kept_back = route->unauthorized_lines.pass()) {
             log_warning("http.unauthorized", {{"route", operation_of(route->pattern())},
@@ -77,12 +77,12 @@ struct FrontDoor::Visit {
     void end_trace(const HttpResponse& response) {
         span->add("http.response.status_code", std::int64_t{response.status});
         span->add("onceward.replayed", response.replayed);
-        // What a client did wrong is no error of its server.
+        // A client's mistake is not an error of the server.
         if (response.status >= 500) span->fail(std::to_string(response.status));
         tracer->end(std::move(*span));
         span.reset();
     }
-    // Neither the target nor a header, which may hold secrets.
+    // Logs neither the target nor a header: both may hold secrets.
     void write_access(const HttpResponse& response,
                       std::chrono::steady_clock::duration took) const {
         const std::string name = route == nullptr ? "" : operation_of(route->pattern());

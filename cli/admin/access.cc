@@ -10,7 +10,7 @@
 namespace onceward {
 namespace {
 
-// In constant time: what differs is not told by when the answer comes.
+// In constant time, so that the time of the answer does not tell what differs.
 bool same(const Digest& one, const Digest& other) {
     unsigned difference = 0;
     for (std::size_t i = 0; i < one.bytes.size(); ++i) {
@@ -27,8 +27,8 @@ AdminRefusal forbidden(const std::string& detail) {
     return {.status = 403, .title = "Not allowed", .detail = detail};
 }
 
-// Nullopt if the request may come from a page of another site: browsers add a certificate to its
-// requests, and let it send forms.
+// Refuses a request that may come from a page of another site: browsers add a certificate to such
+// requests, and let such a page send forms. nullopt if it is admitted.
 std::optional<AdminRefusal> refuse_other_sites(const HttpRequest& request) {
     if (values_of(request.headers, act_header).size() != 1) {
         return forbidden(std::string("A request that acts needs the header `") + act_header +

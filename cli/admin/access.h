@@ -32,12 +32,12 @@ HttpResponse to_response(const AdminRefusal& refusal);
 
 class AdminAccess {
   public:
-    // `on_loopback`: only this machine reaches the port, and may then look without credentials
-    // where none are named.
+    // `on_loopback`: only this machine reaches the port, and may then look without credentials if
+    // none are configured.
     AdminAccess(const AdminConfiguration& configuration, bool on_loopback);
 
-    // The caller, if the request may do what needs this role. What acts has to come from a page of
-    // this port or from a program: see refuse_other_sites().
+    // The caller, if the request may do what needs this role. A request that acts has to come from
+    // a page of this port or from a program: see refuse_other_sites().
     std::variant<AdminCaller, AdminRefusal> admit(const HttpRequest& request,
                                                   AdminRole wanted) const;
     bool metrics_need_look() const { return metrics_need_look_; }
@@ -60,8 +60,8 @@ class AdminAccess {
 // machine does (DNS rebinding). The name is in `Host`.
 bool names_this_machine(const HttpHeaders& headers);
 
-// The name of the header that a request that acts must have; its value does not matter. A form of
-// another site cannot send it, and a script of one has to ask first, which is never allowed.
+// A request that acts must have this header; its value does not matter. A form of another site
+// cannot send it, and a script of one has to ask first, which is never allowed.
 inline constexpr const char* act_header = "Onceward-Act";
 
 }  // namespace onceward

@@ -45,7 +45,7 @@ HttpResponse plain_response(int status, const char* text) {
     return {.status = status, .headers = {{"Content-Type", "text/plain"}}, .body = text};
 }
 
-// What the source gives, or that there is no answer.
+// What the source returns, or a response that says that there is no answer.
 HttpResponse answer_of(const std::function<HttpResponse()>& source) try {
     return source();
 } catch (const std::exception& error) {
@@ -93,7 +93,7 @@ struct AdminServer::State {
         if (path == "/livez") return answer(signed_by_me(sources.live));
         if (path == "/readyz") return answer(signed_by_me(sources.ready));
         const bool metrics = path == "/metrics";
-        // The page's own files say nothing of the group: they ask for a token first.
+        // The page's own files hold nothing about the group, so they need no credentials.
         const bool page_file = sources.page && (path == "/" || path.starts_with("/assets/"));
         if (!page_file && (!metrics || access.metrics_need_look())) {
             const auto caller = access.admit(request, AdminRole::look);
@@ -118,7 +118,7 @@ struct AdminServer::State {
             {{"who", caller.who}, {"role", to_text(caller.role)}, {"may_act", operates}});
     }
 
-    // Never the token itself: it may be right but for a letter.
+    // Never log the token itself: it may be a valid one with a single wrong letter.
     void refuse(const HttpRequest& request, const AdminRefusal& refusal,
                 const HttpServer::Answer& answer) {
         if (const auto kept_back = refused_lines.pass()) {
@@ -158,7 +158,7 @@ struct AdminServer::State {
         return {404, "No such act", "There is no " + path + " here."};
     }
 
-    // Another process may hold the port that one expects to have itself.
+    // The header shows if another process holds the port that this one was expected to have.
     HttpResponse signed_by_me(const std::function<HealthVerdict()>& source) const {
         HttpResponse response = answer_of([&] {
             const HealthVerdict verdict = source();
@@ -170,7 +170,7 @@ struct AdminServer::State {
         return response;
     }
 
-    // All that wait share what is read for them.
+    // All waiting requests share what is read for them.
     void answer_metrics(const std::stop_token& stop) {
         MutexLock lock(mutex);
         const auto work = [this]() ONCEWARD_REQUIRES(mutex) { return !waiting.empty(); };
@@ -211,7 +211,7 @@ AdminServer::AdminServer(const ListenAddress& address, Sources sources) try
 }
 
 AdminServer::~AdminServer() {
-    // A moment for what is under way; its sources live until this has returned.
+    // Gives what is under way a moment; its sources live until this has returned.
     state_->acts.request_stop();
     state_->server.stop(500ms);
 }
@@ -220,7 +220,7 @@ std::string name_of(const std::string& group) { return hex(digest_of_bytes(group
 
 AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path,
                            std::chrono::milliseconds timeout, bool tls) {
-    // Who listens everywhere is reached here.
+    // A process that listens on all addresses is reached on the loopback.
     const bool everywhere = address.host == "0.0.0.0" || address.host == "::";
     const ListenAddress asked{everywhere ? "127.0.0.1" : address.host, address.port};
     const std::string url = (tls ? "https://" : "http://") + to_text(asked) + path;

@@ -1,8 +1,8 @@
 #pragma once
 // The admin port: /metrics, /livez, /readyz and what is below /api/ over HTTP, for one process's
 // operator. Who may do what there is in cli/admin/access.h. start(), stop() and the destructor are
-// for one thread; the sources are asked from the server's own threads and must be thread-safe. A
-// port that cannot be had is an AdminError.
+// for one thread; the sources are asked from the server's own threads and must be thread-safe.
+// Throws AdminError if the port is not available.
 
 #include <functional>
 #include <memory>
@@ -26,7 +26,7 @@ struct AdminAct {
     std::string body;
     AdminCaller caller;
     std::string address;            // the client's
-    std::function<bool()> stopped;  // whether the process ends: what takes long is to end too
+    std::function<bool()> stopped;  // whether the process ends; a long act has to end then too
 };
 using AdminActs = std::function<HttpResponse(const AdminAct&)>;
 
@@ -46,7 +46,7 @@ class AdminServer {
     // Listens when it returns.
     AdminServer(const ListenAddress& address, Sources sources);
     ~AdminServer();
-    // With the port that the system chose, where 0 was asked for.
+    // With the port that the system chose, if 0 was asked for.
     const ListenAddress& address() const { return address_; }
 
   private:
@@ -62,7 +62,7 @@ struct AdminAnswer {
     std::string body;
     std::string process;  // name_of() its group; '' if it is not Onceward
 };
-// What an answer's header `Onceward-Process` says, for any name of a group: 32 hex digits.
+// The value of the header `Onceward-Process` for any name of a group: 32 hex digits.
 std::string name_of(const std::string& group);
 // `tls`: over HTTPS. The certificate is not checked, as nothing secret is sent or believed.
 AdminAnswer ask_admin_port(const ListenAddress& address, const std::string& path,

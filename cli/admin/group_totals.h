@@ -30,7 +30,7 @@ class GroupTotals {
     using Clock = std::chrono::steady_clock;
     void run(const std::stop_token& stop);
     std::optional<DurableTotals> read();
-    // What may take long: six times as seldom as the rest, and for a hundredth of the time.
+    // Reads what may take long: one sixth as often as the rest, and for a hundredth of the time.
     void read_letters();
 
     ConnectionOptions options_;

@@ -88,8 +88,8 @@ void add_inbox(const Metrics& of, const LedgerView& ledger) {
 }
 
 void add_ledger(Families& families, const std::string& group, const LedgerView& ledger) {
-    // A ledger that the inbox alone feeds has its name for a group, so that it is the same for the
-    // processes of all groups.
+    // A ledger that only the inbox feeds has `inbox` as its group, so that the group is the same in
+    // the processes of all groups.
     const bool of_group = ledger.of_group || !ledger.has_inbox;
     const Metrics of{families, {{"group", of_group ? group : "inbox"}, {"ledger", ledger.name}}};
     of.gauge("onceward_ledger_generations", ledger.generations);
@@ -98,8 +98,8 @@ void add_ledger(Families& families, const std::string& group, const LedgerView& 
     of.gauge("onceward_ledger_retention_seconds", seconds(ledger.retention));
     of.gauge("onceward_ledger_oldest_seconds", seconds(ledger.oldest_age));
     of.gauge("onceward_ledger_held_back_seconds", seconds(ledger.held_back));
-    // DANGER: not for the inbox's own group. Alerts join requests to their group by this metric,
-    // and fail if a process has it for two groups.
+    // DANGER: do not give this metric for the group `inbox`. Alerts join requests to their group by
+    // it, and fail if a process has it for two groups.
     if (of_group) of.gauge("onceward_ledger_takes_requests", ledger.takes_requests ? 1 : 0);
     if (ledger.has_inbox) add_inbox(of, ledger);
     if (ledger.store != "lease") return;
@@ -269,7 +269,8 @@ std::string metrics_text(const ProcessStatus& process) {
             ++awaiting_schema[partition.topic];
         }
     }
-    // A front door alone counts none of this, and 0 would be taken for an idle worker.
+    // A process with a front door alone counts none of this, and 0 would be taken for an idle
+    // worker.
     if (!process.workers.empty()) add_counts(of, counts);
     for (const WorkerState& worker : process.workers) add_worker(families, worker);
     for (const auto& [topic, totals] : counts.topics) {

@@ -21,7 +21,7 @@ namespace onceward {
 
 struct WorkerState {
     int number = 0;
-    // None while a worker that ended is about to be restarted.
+    // nullopt while a worker that ended is about to be restarted.
     std::optional<Worker::Status> status;
     std::string ended;                        // why
     std::string database = default_database;  // the name of its PostgreSQL server
@@ -48,7 +48,7 @@ struct DurableTotals {
     OutboxTotals outbox{};
     // By topic; nullopt while they could not be counted in time.
     std::optional<std::map<std::string, OpenLetters>> open_letters{};
-    // By ledger: the oldest of what holds its retention back, where something does for long.
+    // By ledger: the oldest holder of its retention, if something holds it back for long.
     std::map<std::string, RetentionHolder> holders{};
 };
 
@@ -56,18 +56,18 @@ struct DurableTotals {
 struct RetentionState {
     std::string database = default_database;
     RetentionCounts counts;
-    // What the process has in memory of the server's claims, and how much that may be.
+    // Bytes of the server's claims that the process has in memory, and the most that it may have.
     std::size_t claims_bytes = 0;
     std::size_t claims_limit = 0;
 };
 
-// What it does for that server's outbox, where some topic has one.
+// What it does for that server's outbox, if some topic has one.
 struct RelayState {
     std::string database = default_database;
     RelayCounts counts;
 };
 
-// What the routes of a process say that keep keys.
+// The state of those routes of a process that keep keys.
 struct FrontDoorState {
     std::string postgres_failure;  // empty while their PostgreSQL answers
     // By route to a sink: how many of its transactions ran into statement_timeout.

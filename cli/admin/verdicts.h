@@ -1,10 +1,10 @@
 #pragma once
 // Whether a process lives and whether it does its work, and why not; and its metrics. Pure.
 //
-// Not alive: only what a restart may fix, a reader that no longer polls. Not ready: a message that
-// waits would not be applied now. A halted or stalled partition makes the process not ready, so
-// that a rollout that halts one stops; it never makes it not alive, since a restart would fix
-// nothing and take the other topics with it.
+// A process is not alive only for a reason that a restart may fix: a reader that no longer polls.
+// It is not ready if a message that waits would not be applied now. A halted or stalled partition
+// makes the process not ready, so that a rollout that halts one stops. It never makes it not alive,
+// since a restart would fix nothing and take the other topics with it.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@
 namespace onceward {
 
 struct HealthVerdict {
-    std::vector<std::string> reasons;  // why not; empty where all is well
+    std::vector<std::string> reasons;  // why not; empty if all is well
     bool good() const { return reasons.empty(); }
 };
 

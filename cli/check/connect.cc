@@ -13,7 +13,7 @@
 namespace onceward {
 namespace {
 
-// Where there is one server, it needs no name.
+// A single server needs no name.
 std::string good_of(const Configuration& configuration, const std::string& line) {
     const bool only = configuration.databases.empty();
     return (only ? "database" : database_text(configuration.database)) + ": " + line;
@@ -60,7 +60,7 @@ void check_topic(BrokerView& log, const Configuration& configuration,
     check_retention(log, configuration, topic, result);
 }
 
-// Nothing makes the topics that the outbox publishes to: their rows would wait for them.
+// Nothing creates the topics that the outbox publishes to: rows for a missing one would wait.
 void check_outboxes(BrokerView& log, const TopicConfiguration& topic, ConnectResult& result) {
     std::vector<std::string> wanted;
     for (const OutboxOptions* outbox : outboxes_of(topic)) wanted.push_back(outbox->topic);

@@ -63,7 +63,7 @@ int check_topic(Connection& connection, BrokerView& log, const Configuration& co
 
 constexpr std::int64_t for_ever = -1;
 
-// Milliseconds, or for ever; nullopt if the brokers do not say.
+// How long messages are kept, in milliseconds, or for ever; nullopt if the brokers do not say.
 std::optional<std::int64_t> kept(const std::map<std::string, std::string>& properties) {
     const auto policy = properties.find("cleanup.policy");
     const bool deletes =

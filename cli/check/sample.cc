@@ -57,7 +57,7 @@ SampledRecord describe(const std::string& topic, const Message& message) {
     return record;
 }
 
-// With `reach: partition` a key that comes in two partitions is a promise broken by the producers.
+// With `reach: partition` a key in two partitions means that producers broke their promise.
 void report_spread(const TopicConfiguration& topic, const SpreadKeys& spread,
                    ConnectResult& result) {
     if (spread.in_partitions == 0) {

@@ -37,14 +37,14 @@ struct KnownClaim {
 // By the digest as PostgreSQL prints it.
 using KnownClaims = std::multimap<std::string, KnownClaim, std::less<>>;
 
-// Finds the duplicates and conflicts among those that would be applied: of claims, and of each
-// other. With Reach::partition only what came in the record's own partition counts. Pure.
+// Finds the duplicates and conflicts among the records that would be applied: of claims, and of
+// each other. With Reach::partition only what came in the record's own partition counts. Pure.
 void find_duplicates(std::vector<SampledRecord>& records, const KnownClaims& known, Reach reach);
 
 struct SpreadKeys {
     std::size_t keys = 0;           // that the sample has
     std::size_t in_partitions = 0;  // of these, seen in two partitions or more
-    std::string example;            // two places of one of them; '' where there is none
+    std::string example;            // two places of one of them; '' if there is none
 };
 
 // In how many partitions the sample's keys were seen, in the sample itself or in their claims.

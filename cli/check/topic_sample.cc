@@ -66,7 +66,7 @@ std::shared_ptr<const WrittenSchema> TopicSample::latest_schema() {
                                                         ? "answers without a schema's id"
                                                         : answer.reason));
     }
-    // By its id, so that what it refers to comes with it.
+    // Asked for by its id, so that the schemas that it refers to come with it.
     return schemas_->find({*number, ""}).schema;
 }
 

@@ -39,7 +39,7 @@ class TopicSample {
     // std::runtime_error if the registry cannot be asked.
     std::shared_ptr<const WrittenSchema> latest_schema();
 
-    // `wanted`, or with a number after it, so that the group has committed nothing for the topic.
+    // Returns `wanted`, with a number after it if the group has committed something for the topic.
     std::string new_group(const std::string& wanted);
 
   private:
@@ -48,7 +48,7 @@ class TopicSample {
     std::optional<RegistryConfiguration> registry_;
     BrokerView log_;
     RangeReader reader_;
-    std::vector<Record> records_;  // gone before their reader
+    std::vector<Record> records_;  // destroyed before their reader
     std::shared_ptr<SchemaSource> schemas_;
 };
 

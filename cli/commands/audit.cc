@@ -51,7 +51,7 @@ nlohmann::json acts_on(const AuditOptions& options, const OperatorSetup& setup) 
     for (nlohmann::json& act : acts) {
         act["details"] = nlohmann::json::parse(json_text(act["details"]));
     }
-    // The newest rows were asked for, and are read from the oldest on.
+    // The query returns the newest rows, the newest first; they are shown from the oldest on.
     std::reverse(acts.begin(), acts.end());
     return acts;
 }

@@ -102,7 +102,7 @@ void print_result_json(const CheckResult& result, const std::string& file) {
 
 CheckResult look(const CheckOptions& options, const std::string& file) {
     LoadOptions load;
-    // What is to be connected to has to be known.
+    // An address to connect to must be known, so all variables must be set.
     load.strict_environment = options.strict_environment || options.connect || options.sample > 0;
     LoadResult loaded = load_configuration(file, load);
     if (loaded.usable()) check_setup(loaded);
@@ -111,7 +111,7 @@ CheckResult look(const CheckOptions& options, const std::string& file) {
     if (result.has_errors() || (!options.connect && options.sample == 0)) return result;
     result.add(check_brokers(loaded.configuration));
     result.add(check_registries(loaded.configuration));
-    // Also a server that routes alone are on; fences and records are of topics.
+    // This includes a server that only routes use; fences and records belong to topics.
     for (const Configuration& database : used_databases(loaded.configuration)) {
         result.add(check_database(database));
     }

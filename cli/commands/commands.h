@@ -23,8 +23,8 @@ void add_config(CLI::App& program, Commands& commands);
 void add_produce(CLI::App& program, Commands& commands);
 void add_migrate(CLI::App& program, Commands& commands);
 void add_explain(CLI::App& program, Commands& commands);
-// `onceward offsets skip` and `retry`. REQUIRES: before `offsets` itself is added, which counts as
-// chosen where one of these is.
+// `onceward offsets skip` and `retry`. REQUIRES: call it before `offsets` itself is added, since
+// `offsets` counts as chosen too if one of these is.
 void add_offsets_skip(CLI::App& offsets, Commands& commands);
 void add_offsets(CLI::App& program, Commands& commands);
 void add_pause(CLI::App& program, Commands& commands);

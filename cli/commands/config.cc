@@ -24,8 +24,8 @@ struct DescribeOptions {
     bool open_api = false;
 };
 
-// Addresses of servers and secrets: the contract does not contain them, and where it is printed,
-// for instance to build clients, those variables are not set.
+// Addresses of servers and secrets are not in the contract. Their variables are not set where the
+// contract is printed, for instance to build clients.
 bool is_no_part_of_contract(const std::string& path) {
     for (const char* section : {"postgres.", "kafka.", "admin.", "http.tls."}) {
         if (path.starts_with(section)) return true;

@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::size_t widest_cell = 200;  // bytes of a key or a reason in a table
 
-// What `select` finds on each server: as JSON, or as a table after `for_people` has made each row's
-// values safe to show.
+// Prints what `select` finds on each server: as JSON, or as a table after `for_people` has made
+// each row's values safe to show.
 template <class Select, class ForPeople>
 int show_rows(const DlqOptions& options, const char* command, Select select, ForPeople for_people,
               const std::vector<std::string>& columns) {
@@ -127,7 +127,7 @@ void tell_what_stays(const DlqOptions& options, const RedrivePlan& plan) {
                                  " have the record key of one that stays, so they stay too");
 }
 
-// What --payload names, for the one letter. nullopt without it.
+// The payload that --payload names, for the one letter; nullopt without --payload.
 std::optional<Correction> correction_of(const DlqOptions& options,
                                         const Configuration& configuration,
                                         const TopicConfiguration& topic, const RedriveRules& rules,
@@ -203,8 +203,8 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
     return stop_requested() ? exit_interrupted : exit_failure;
 }
 
-// The letters that are to go: those of the table, or first those of --from-topic. These are in the
-// table when this returns, but for a dry run, which has seen them there.
+// Picks the letters to send again: from the table, or from --from-topic. These are then taken into
+// the table; a dry run sees them there, but does not commit.
 Redriven pick_letters(const DlqOptions& options, const Configuration& configuration,
                       DeadLetterFilter filter, const RedriveRules& rules, Connection& connection) {
     if (options.from_topic.empty()) {

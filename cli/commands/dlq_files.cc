@@ -19,7 +19,7 @@ int export_all(const DlqOptions& options) {
             count +=
                 export_letters(connection, filter_of(options, setup, {"open", "redriving"}),
                                [](const std::string& line) {
-                                   // A disk that is full must not pass for the end.
+                                   // A full disk must not look like the end.
                                    if (!(std::cout << line << '\n')) {
                                        throw std::runtime_error("standard output takes no more");
                                    }

@@ -98,7 +98,7 @@ int doctor(const DoctorOptions& options) {
     }
     const int code = exit_of(worst(results));
     const bool all = std::ranges::all_of(results, &ProbeResult::answered);
-    // A thread that still waits for an answer must not meet the end of what it uses.
+    // A thread that still waits for an answer must not outlive what it uses.
     if (!all) std::_Exit(code);
     return code;
 }

@@ -20,7 +20,7 @@ struct ExplainOptions : OperatorOptions {
     bool result = false;
 };
 
-// One of either as a sentence.
+// A letter, or a discarded one, as a sentence.
 std::string letter_text(const nlohmann::json& letter) {
     std::string said = filled("dead letter {number} ({state}", letter) +
                        (letter.contains("attempts") ? filled(", tries {attempts}", letter) : "") +
@@ -100,7 +100,7 @@ void print_text(const nlohmann::json& found) {
     }
 }
 
-// Where only the key is said, all servers of the configuration; else the one that it is on.
+// If only the key is given: all servers of the configuration; else the one that it is on.
 std::vector<OperatorSetup> asked_setups(const ExplainOptions& options) {
     const KeyQuestion& question = options.question;
     const bool everywhere = of_whole_configuration(question);
@@ -114,7 +114,7 @@ std::vector<OperatorSetup> asked_setups(const ExplainOptions& options) {
     return setups;
 }
 
-// Where not one key is left to look for, the question was not clear.
+// If no key is left to look for, the question was not clear.
 void throw_unless_any(const std::vector<KeySearch>& searches) {
     std::string owners;
     for (const KeySearch& search : searches) {

@@ -1,5 +1,5 @@
-// `onceward forget`: takes the claim of one idempotency key out, so that it can be applied again;
-// or erases the stored results of a tenant.
+// `onceward forget`: removes the claim of one idempotency key, so that it can be applied again; or
+// erases the stored results of a tenant.
 
 #include <iostream>
 
@@ -20,7 +20,7 @@ struct ForgetOptions : OperatorOptions {
     KeyQuestion question;
 };
 
-// A topic's name, or a route's; '' where neither was named.
+// A topic's name, or a route's; '' if neither was named.
 const std::string& named_source(const KeyQuestion& question) {
     return question.route.empty() ? question.topic : question.route;
 }
@@ -30,8 +30,8 @@ QueryResult ledgers_to_erase_in(Connection& connection, const ForgetOptions& opt
                                 const OperatorSetup& setup) {
     const KeyQuestion& question = options.question;
     std::string group = question.group;
-    // Topics of two groups may have one name. So may routes; but those of a front door without a
-    // configuration are named by no group.
+    // Topics of two groups may have the same name. So may routes, but routes of a front door
+    // without a configuration are named without a group.
     const bool has_group = !group.empty() || named_source(question).empty() ||
                            (!setup.configuration && question.topic.empty());
     if (!has_group) group = group_of(setup, group);
@@ -40,7 +40,7 @@ QueryResult ledgers_to_erase_in(Connection& connection, const ForgetOptions& opt
                                        unless_empty(named_source(question))});
 }
 
-// The tenant's results in each of these that stores results: how many, or how many were erased.
+// For each of these ledgers that stores results: how many the tenant has, or how many were erased.
 nlohmann::json results_in_all(Connection& connection, const ForgetOptions& options,
                               const OperatorSetup& setup) {
     const std::string& tenant = options.question.tenant;
@@ -65,7 +65,7 @@ nlohmann::json results_in_all(Connection& connection, const ForgetOptions& optio
     return found;
 }
 
-// What names a key, and no ledger, would be passed over.
+// Options that name a key, not a ledger, would be ignored.
 void throw_unless_tenant_alone(const KeyQuestion& question) {
     usage_error_if(question.tenant.empty(),
                    "name a key, or with --tenant whose results are to be erased");
@@ -84,7 +84,7 @@ int forget_tenant(const ForgetOptions& options) {
     const std::vector<OperatorSetup> setups =
         operator_setups(options, "forget", named_source(question));
     for (const OperatorSetup& setup : setups) {
-        // A name that the configuration does not have is a mistake, and no empty ledger.
+        // A name that the configuration does not have is a mistake, not an empty ledger.
         if (!setup.configuration) continue;
         const Configuration& configuration = *setup.configuration;
         if (!question.topic.empty()) {
@@ -143,7 +143,7 @@ int forget(const ForgetOptions& options) {
         options.yes && !none
             ? forget_in_all(connection, options.ledger, digests_of(wanted), options.reason)
             : 0;
-    // What was found and not taken out: somebody is at it.
+    // The key was found and not removed: another process is working on it.
     const bool refused = options.yes && !none && evicted == 0;
     const int answer = none ? exit_not_found : refused ? exit_failure : exit_ok;
     if (options.json) {
@@ -182,7 +182,7 @@ void add_forget(CLI::App& program, Commands& commands) {
         "results");
     auto options = std::make_shared<ForgetOptions>();
     add_key_question(*command, *options, options->question);
-    // Without a key it is the tenant's results.
+    // Without a key the command is about the tenant's results.
     command->get_option("key")->required(false);
     command->add_option("--ledger", options->ledger, "Only from this ledger; default: from all")
         ->type_name("NAME");

@@ -41,7 +41,7 @@ Parameters group_and_topic(const GroupsOptions& options) {
     return Parameters{options.group, unless_empty(options.topic)};
 }
 
-// Each row becomes a line, and part of what has changed.
+// Prints a line for each row, and adds the row to `changed`.
 void note(const GroupsOptions& options, const QueryResult& rows,
           const std::vector<std::string_view>& names, const std::string& sentence,
           nlohmann::json& changed) {
@@ -58,10 +58,10 @@ int retire(const GroupsOptions& options) {
     const std::string verb =
         std::string(options.yes ? "" : "would be ") + (options.undo ? "restored" : "retired");
     nlohmann::json changed = nlohmann::json::array();
-    // The dry run does it all and leaves without COMMIT.
+    // A dry run does all of it and does not commit.
     OwnedTransaction transaction(connection);
     if (options.ledger.empty() && options.partition < 0 && !options.undo) {
-        // A replay is no group; it has a name like one, under which its fences are.
+        // A replay is not a group, but its fences are under a name like a group's.
         note(options, transaction.query(sql::groups_end_replay, group_and_topic(options)),
              {"topic", "replay"},
              std::string(options.yes ? "ended" : "would be ended") +
@@ -79,7 +79,7 @@ int retire(const GroupsOptions& options) {
             verb + ": {topic} partition {partition} at {next_offset}, last moved {moved_at}",
             changed);
     }
-    // One ledger's feed alone, where a ledger is named: the topic is read on, into another one.
+    // If a ledger is named, only its feed is retired: the topic is still read, into another one.
     if (options.partition < 0) {
         note(
             options,

@@ -24,7 +24,7 @@ namespace onceward {
 namespace {
 
 constexpr std::size_t keys_shown = 3;
-// Under no topic: what `explain` shows as an import.
+// It belongs to no topic: `explain` shows it as an import.
 constexpr int import_source = 0;
 
 struct ImportArguments : OperatorOptions {
@@ -41,15 +41,15 @@ struct ImportArguments : OperatorOptions {
 };
 
 // The first column of a query's rows, as text, in the order of its own type; nulls are passed over.
-// Each page is a statement of its own, so that nothing is held open: rows that come meanwhile with
-// smaller keys are missed. Throws PostgresError.
+// Each page is a statement of its own, so that no transaction stays open. Rows with smaller keys
+// that are added between two pages are missed. Throws PostgresError.
 class QueriedKeys final : public KeyList {
   public:
     QueriedKeys(const ConnectionOptions& options, std::string query)
         : connection_(options), query_(std::move(query)) {
         query_.erase(query_.find_last_not_of("; \t\r\n") + 1);
-        // DANGER: the same query of another database, or through another search_path, is another
-        // list: continued from the first one's position, its smaller keys would never be claimed.
+        // DANGER: the same query on another database, or with another search_path, is another list.
+        // Continued from the first list's position, its smaller keys would never be claimed.
         description = "query " + query_ + " of " + connection_.database_name() + ", schemas " +
                       std::string(connection_.query(sql::import_schemas, {}).text(0, 0));
     }
@@ -63,7 +63,7 @@ class QueriedKeys final : public KeyList {
         KeyPage page;
         page.position = position;
         for (int row = 0; row < rows.rows(); ++row) page.keys.emplace_back(rows.text(row, 0));
-        // The mark precedes a last key, which may be empty.
+        // The mark comes before the last key, which may be empty.
         if (!page.keys.empty()) page.position = '>' + page.keys.back();
         page.end = page.keys.size() < limit;
         return page;
@@ -83,7 +83,7 @@ class KeysOfFile final : public KeyList {
         const auto size = std::filesystem::file_size(file, error);
         if (error || !file_) throw UsageError("cannot read " + file.string());
         size_ = static_cast<std::int64_t>(size);
-        // A file that has changed is another one.
+        // A file that has changed is another list.
         description =
             "file " + std::filesystem::absolute(file).string() + " of " + std::to_string(size) +
             " bytes, written at " +
@@ -113,7 +113,7 @@ class KeysOfFile final : public KeyList {
     std::int64_t size_ = 0;
 };
 
-// Which of its key sources the list is about.
+// The key source that the list's keys are of.
 std::string kind_of_list(const ImportArguments& arguments, const KeyScope& scope) {
     std::string all;
     for (const std::string& kind : scope.kinds) all += (all.empty() ? "" : ", ") + kind;
@@ -127,7 +127,7 @@ std::string kind_of_list(const ImportArguments& arguments, const KeyScope& scope
     return kind;
 }
 
-// The same key, by the same rules, as that of a message of the topic or a request to the route.
+// Reads a key by the same rules as that of a message of the topic or a request to the route.
 std::function<ImportedKey(const std::string&)> reader_of(const ImportArguments& arguments,
                                                          const ImportTarget& target,
                                                          const std::string& kind) {

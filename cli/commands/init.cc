@@ -99,7 +99,7 @@ SampledTopic sampled_topic(const InitOptions& options, const KafkaOptions& kafka
     return topic;
 }
 
-// The broker may let nobody ask for groups.
+// The broker may forbid questions about groups.
 std::string group_for(TopicSample& sample, const std::string& topic) {
     const std::string wanted = "onceward-" + topic;
     try {

@@ -18,7 +18,7 @@ struct LedgerArguments : OperatorOptions {
     std::string to;
 };
 
-// The workers of this configuration must take the store that the ledger has then.
+// The workers of this configuration must accept the store that the ledger will have.
 void require_automatic(const OperatorSetup& setup, const std::string& name) {
     const Configuration& configuration =
         configuration_of(setup, "it says whether its workers take a log");
@@ -69,7 +69,7 @@ void print_plan(const nlohmann::json& plan) {
               << " more until then (with fingerprints, two thirds more than that)\n";
 }
 
-// Each step is a line, on standard error where the answer is JSON.
+// Each step is a line, on standard error if the answer is JSON.
 void note_step(std::ostream& out, ConversionStep step, std::int64_t generation,
                std::int64_t claims) {
     const std::string of = "generation " + std::to_string(generation) + ": ";

@@ -63,7 +63,7 @@ std::vector<std::string> grant_all(const MigrateOptions& options, Connection& co
     return granted;
 }
 
-// `begin`: where one server's lines begin; the only server needs no name.
+// `begin`: what each line of one server begins with; a single server needs no name.
 nlohmann::json up_on(const MigrateOptions& options, const OperatorSetup& setup,
                      const std::string& begin) {
     Connection connection = migrating_session(setup);

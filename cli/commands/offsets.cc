@@ -52,8 +52,8 @@ LogEnd end_of(BrokerView& log, const TopicPartition& partition) {
     }
 }
 
-// The end of each partition's log, in the order of the rows. After the first question that no
-// broker answers nothing more is asked.
+// The end of each partition's log, in the order of the rows. If no broker answers a question,
+// nothing more is asked.
 std::vector<LogEnd> ends_of(const OperatorSetup& setup, const QueryResult& list) {
     std::vector<LogEnd> ends(list.rows());
     if (!setup.configuration) return ends;

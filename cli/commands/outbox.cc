@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t most_counted = 100'000;
 
-// `group`: '' for those of which something waits.
+// `group`: '' for all groups of which something waits.
 nlohmann::json groups_on(const OperatorSetup& setup, const std::string& group) {
     Connection connection = reading_session(setup);
     std::map<std::string, nlohmann::json> topics;

@@ -155,7 +155,7 @@ int run(ProduceArguments& arguments) try {
     if (stop_requested()) return exit_interrupted;
     return totals.failed > 0 || totals.bad_lines > 0 ? exit_failure : exit_ok;
 } catch (const FormatError& error) {
-    // It is about the message's type, which the command line or the configuration names.
+    // The error is about the message's type, which the command line or the configuration names.
     throw CommandError(exit_failure, error.what());
 }
 

@@ -206,7 +206,7 @@ ReplayOptions options_of(const ReplayArguments& arguments, const OperatorSetup& 
     return options;
 }
 
-// Offsets of the ranges that are not in the log count as read: the share is a measure, no promise.
+// Offsets of the ranges that are not in the log count as read: the share is only an estimate.
 ReplayReport run_with_progress(const KnownReplay& replay, ReplayOptions options) {
     std::int64_t all = 0;
     for (const ReplayRange& range : replay.ranges) all += range.end.raw() - range.begin.raw();
@@ -224,7 +224,7 @@ void refuse_twice(const ReplayArguments& arguments, const std::optional<KnownRep
                      "; --again does it once more");
 }
 
-// DANGER: a message whose claim is gone is fresh, and is applied a second time.
+// DANGER: a message whose claim is gone counts as new, and is applied a second time.
 void refuse_repeats(const ReplayArguments& arguments, const Planned& planned) {
     if (mutant("replay_without_its_claims")) return;
     if (arguments.may_repeat || planned.repeats.empty()) return;
@@ -272,7 +272,7 @@ int replay(const ReplayArguments& arguments) {
     if (!goes_on) {
         begin_replay(connection, request);
         known = find_replay(connection, request);
-        // Claims may have expired since the plan. From here on none can: it is open.
+        // Claims may have expired since the plan. From here on none can, since the replay is open.
         const Planned begun =
             plan_rest(connection, log, setup, topic, known.value(), request.dedup);
         if (planned.repeats.empty()) tell_warnings(begun);

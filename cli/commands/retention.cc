@@ -42,7 +42,7 @@ std::string holder_text(const RetentionHolder& holder) {
     const std::string passed =
         holder.watermark ? "passed up to " + *holder.watermark : "never passed";
     if (is_route_name(holder.topic)) {
-        // They have no log: it is the clock, less the longest of them.
+        // Requests have no log: their watermark is the clock, minus the longest request.
         return "requests to " + holder.topic + " of group " + holder.group + ": " + passed;
     }
     return "group " + holder.group + " topic " + holder.topic + ' ' +
@@ -128,7 +128,7 @@ int show(const RetentionArguments& arguments) {
     return code == exit_ok && all.empty() ? exit_not_found : code;
 }
 
-// What each job of a worker's process does with a ledger that fails: the others have their turn.
+// As in a worker's process: if one ledger fails, the others still have their turn.
 nlohmann::json failed_look(const LedgerOptions& ledger, const PostgresError& error) {
     warn("ledger " + ledger.name + ": " + error.what());
     tell_missing_right(error);
@@ -139,10 +139,10 @@ nlohmann::json failed_look(const LedgerOptions& ledger, const PostgresError& err
             {"error", error.summary()}};
 }
 
-// What the step did is in several transactions, each of which stands by itself, so that the log has
-// the sum. A step that found nothing to do, as most do that a timer asks for, is not in it.
-// DANGER: what fails here does not unmake the step, so its report stays: it is marked, and there is
-// no second one of a step that failed. False if the session has to be replaced.
+// Writes the step into the audit log. A step is several transactions, each complete by itself, so
+// the log has their sum. A step that found nothing to do, as most do that a timer starts, is not in
+// it. DANGER: a failure here does not undo the step, so the step's report stays and is marked; it
+// is not reported a second time as failed. False if the session has to be replaced.
 bool note_step(Connection& connection, nlohmann::json& report) try {
     nlohmann::json did = nlohmann::json::object();
     for (const char* name : {"rotated", "sealed", "merged", "expired", "tables_dropped",
@@ -178,7 +178,7 @@ nlohmann::json look_once(const LedgerOptions& ledger, const ConnectionOptions& o
             {"waits_for_hours", report.waits_for_hours}};
 }
 
-// Those of the configuration, and those of services, which no configuration has.
+// The ledgers of the configuration, and those of services, which are in no configuration.
 std::vector<LedgerOptions> ledgers_to_step(const OperatorSetup& setup, Connection& connection) {
     std::vector<LedgerOptions> ledgers;
     if (setup.configuration) ledgers = ledgers_on(*setup.configuration, setup.database);

@@ -26,7 +26,7 @@ struct HealthOptions {
     bool json = false;
 };
 
-// The log says which file it is: the process's lines on standard error are all the log's.
+// The log names the file: all lines of the process on standard error are the log's.
 Configuration load_for_process(const std::string& file) {
     Configuration configuration = load_or_throw(file);
     log_info("configuration.loaded", {{"file", file}});

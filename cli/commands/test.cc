@@ -47,7 +47,7 @@ std::string text_of(const std::string& file) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// The variables of the test file come before the process's.
+// The variables of the test file take precedence over the process's.
 Configuration configuration_of(const TestOptions& options, const FixtureFile& fixtures) {
     std::string file;
     if (options.config.is_named() || fixtures.config.empty()) {

@@ -11,12 +11,12 @@
 namespace onceward {
 namespace {
 
-// In a batch: fewer let the worker's other topics continue sooner, and calls idle at each batch's
-// end.
+// Calls after each other in a batch. With fewer the worker's other topics continue sooner, but
+// calls idle at the end of each batch.
 constexpr std::size_t calls_in_a_row = 8;
 
-// The most bytes of a dead letter's record, which cannot be rejected once more: what librdkafka
-// takes in one answer by default, so that what was read can be published.
+// The most bytes of a dead letter's record, which cannot be rejected once more. It is what
+// librdkafka takes in one answer by default, so that what was read can be published.
 constexpr std::size_t letter_bytes_most = 100'000'000;
 
 OutboxOptions with_traces(OutboxOptions options, const Tracer* tracer) {

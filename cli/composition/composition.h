@@ -1,6 +1,6 @@
 #pragma once
 // The composition root: from a configuration to the parts of a worker. The only place that names a
-// concrete sink. Thread-safe; what comes back owns what it needs, but for the observer.
+// concrete sink. Thread-safe; what comes back owns what it needs, except for the observer.
 
 #include <memory>
 #include <optional>
@@ -16,7 +16,7 @@ namespace onceward {
 
 // `tracer`: null if traces are off; outlives the sink.
 std::unique_ptr<Sink> make_sink(const SinkOptions& options, Tracer* tracer = nullptr);
-// Together with what the topic publishes besides.
+// The topic's sink, together with what the topic publishes in addition.
 std::unique_ptr<Sink> make_sink(const TopicConfiguration& topic, Tracer* tracer = nullptr);
 std::unique_ptr<Sink> make_dead_letter_sink();
 

@@ -5,7 +5,7 @@
 namespace onceward {
 namespace {
 
-// By the Format.
+// Indexed by Format.
 constexpr const char* body_types[] = {"application/json", "application/x-protobuf", ""};
 
 std::optional<RateLimit> rate_of(RateLimit rate) {

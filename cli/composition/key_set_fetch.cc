@@ -40,7 +40,7 @@ std::string fetch_address(const std::string& address, const std::string& ca_file
     curl_easy_setopt(raw, CURLOPT_FOLLOWLOCATION, 0L);
     const CURLcode code = curl_easy_perform(raw);
     if (code != CURLE_OK) throw std::runtime_error(curl_easy_strerror(code));
-    // Without it a redirect's page would pass for a key set that cannot be read.
+    // Without this check a redirect's page would count as a key set that cannot be read.
     long status = 0;
     curl_easy_getinfo(raw, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200) throw std::runtime_error("it was answered with " + std::to_string(status));

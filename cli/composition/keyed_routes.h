@@ -1,9 +1,9 @@
 #pragma once
 // The routes of a process that keep keys: those to sinks, a batcher for each, and those to
 // upstreams, with what carries their requests on. What still waits at the end gets a 503.
-// Thread-safe as a RequestTarget; made and ended by one thread. Throws FormatError where
-// a format cannot be set up: at the first request of a route to a sink, or at once if its
-// fingerprint needs the format.
+// Thread-safe as a RequestTarget; made and ended by one thread. Throws FormatError if a format
+// cannot be set up: at the first request of a route to a sink, or at once if its fingerprint needs
+// the format.
 
 #include <atomic>
 #include <map>

@@ -13,7 +13,7 @@
 namespace onceward {
 namespace {
 
-// `max` and what is no number are none.
+// nullopt for `max` and for what is not a number.
 std::optional<std::int64_t> number_in(const std::filesystem::path& file) {
     std::ifstream stream(file);
     std::int64_t value = 0;
@@ -26,7 +26,7 @@ void lower(std::optional<std::int64_t>& limit, std::optional<std::int64_t> other
 }
 
 // The lowest limit of the group and of all groups above it. In a container the path may be the
-// host's, which does not exist there; the top is the container's own then.
+// host's, which does not exist there; then the top is the container's own group.
 std::optional<std::int64_t> lowest(const std::filesystem::path& top, const std::string& group,
                                    const char* file) {
     std::optional<std::int64_t> limit = number_in(top / file);

@@ -1,6 +1,7 @@
 #pragma once
 // How much memory this process may have, and how much it has. Reads /proc and the cgroup's files
-// (v1 and v2). What cannot be read is none. `root`: where the file system begins, for tests.
+// (v1 and v2). Returns nullopt for what cannot be read. `root`: where the file system begins, for
+// tests.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,7 +12,7 @@ namespace onceward {
 // The lowest limit of the process's cgroup and those above it, else the machine's memory; in bytes.
 std::optional<std::int64_t> memory_limit(const std::filesystem::path& root = "/");
 
-// What the configuration says, where 0 means none; else 80% of the limit. None: no budget.
+// The configured budget, with 0 for none; else 80% of the limit. nullopt: there is no budget.
 std::optional<std::int64_t> memory_budget(std::optional<std::int64_t> configured,
                                           const std::filesystem::path& root = "/");
 

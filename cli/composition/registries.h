@@ -1,6 +1,6 @@
 #pragma once
 // The schema registries of a configuration: what asks them over HTTP, and their caches. Functions
-// are thread-safe; what they return is what the parts' own headers say.
+// are thread-safe; the headers of the parts that they return say the rest.
 
 #include <map>
 #include <memory>
@@ -14,7 +14,7 @@ namespace onceward {
 // By name.
 using Registries = std::map<std::string, std::shared_ptr<SchemaCache>>;
 
-// With a thread each, which asks nothing until a schema is asked for. Shared by all workers of a
+// Each has a thread, which asks nothing until a schema is asked for. Shared by all workers of a
 // process. Throws std::runtime_error if libcurl cannot start.
 Registries make_registries(const Configuration& configuration);
 

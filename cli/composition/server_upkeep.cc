@@ -39,7 +39,8 @@ std::unique_ptr<ServerUpkeep> ServerUpkeep::of_routes(const Configuration& confi
     Configuration routes = configuration;
     routes.topics.clear();
     if (used_databases(routes).empty()) return nullptr;
-    // Only if a route publishes; then it sends the rows of topics too, within their limits.
+    // It runs only if a route publishes; then it also sends the rows of topics, within their
+    // limits.
     auto relay = make_relay_options(routes) ? make_relay_options(configuration) : std::nullopt;
     return std::make_unique<ServerUpkeep>(routes, routes, std::move(relay), observer, tracer);
 }

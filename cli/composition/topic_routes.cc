@@ -30,7 +30,7 @@ TopicRoutes::~TopicRoutes() {
 
 void TopicRoutes::produce(TopicRecord record, Done done) {
     const std::size_t bytes = size_of(record);
-    // It would find no room however empty the queue is.
+    // It would not fit even into an empty queue.
     if (bytes > options_.waiting_bytes) return done(EventFate::too_large);
     {
         const MutexLock lock(mutex_);
@@ -64,7 +64,7 @@ void TopicRoutes::run(const std::stop_token& stop) {
             fail_all(error.what());
             producer_.reset();
             alone_.reset();
-            // A request that comes meanwhile waits; a stop does not.
+            // A request that comes during the pause waits; a stop ends the pause.
             MutexLock lock(mutex_);
             wake_.wait_for(lock, stop, producer_pause, [] { return false; });
         }
@@ -105,7 +105,8 @@ void TopicRoutes::send(std::vector<Item> items) {
     if (!tags.empty() && !producer_) {
         producer_ =
             make({{"batch.size", lone_record_batch_bytes}}, [this](const Delivery& delivery) {
-                // DANGER: it may be another's size; its own delivery says nothing of that.
+                // DANGER: another record of the batch may be the one that is too large. This
+                // delivery does not tell, so each record is sent again alone.
                 if (!delivery.error.empty() && is_too_large(delivery.code)) {
                     refused_.push_back(delivery.tag);
                 } else {
@@ -138,7 +139,7 @@ void TopicRoutes::send(Producer& producer, std::uint64_t tag) try {
                    .timestamp = std::nullopt,
                    .tag = tag});
 } catch (const RecordRefused& refused) {
-    // This one alone: the producer is well, and so is what it has of others.
+    // Only this record fails: the producer works, and so do its other records.
     Delivery delivery;
     delivery.tag = tag;
     delivery.error = refused.what();

@@ -21,8 +21,8 @@ namespace onceward {
 
 struct TopicRoutesOptions {
     KafkaOptions kafka;
-    // How long a request waits for the log. Longer rides out a broker's restart, and holds the
-    // requests meanwhile.
+    // How long a request waits for the log. A longer time survives a broker's restart, but holds
+    // the requests during it.
     std::chrono::milliseconds delivery_timeout{10'000};
     // Bytes of records that wait; beyond it they are refused at once.
     std::size_t waiting_bytes = 64 * 1024 * 1024;

@@ -65,7 +65,7 @@ void TraceExporter::run(const std::stop_token& stop) {
     }
 }
 
-// From when a stop is requested it has `timeout` for all that is left.
+// After a stop is requested, it has `timeout` for all that is left.
 bool TraceExporter::is_late(const std::stop_token& stop) {
     if (!stop.stop_requested()) return false;
     if (!leave_by_) leave_by_ = Clock::now() + options_.timeout;

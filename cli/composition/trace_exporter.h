@@ -23,7 +23,8 @@ struct TraceExporterOptions {
     std::vector<std::pair<std::string, Secret>> headers{};
     Resource resource{};
     TracerOptions tracer{};
-    // The longest that a request takes, and the end. Shorter gives a slow receiver up sooner.
+    // The longest time for a request, and for the end. A shorter one gives up a slow receiver
+    // sooner.
     std::chrono::milliseconds timeout{5'000};
     std::string ca_file{};  // '': the system's
 };
@@ -52,7 +53,7 @@ class TraceExporter {
     std::jthread thread_;  // the last member: it uses the others
 };
 
-// By the file, and by the variables of OpenTelemetry where it says nothing; null if traces are off.
+// By the file, and by OpenTelemetry's variables for what it does not set; null if traces are off.
 std::unique_ptr<TraceExporter> make_trace_exporter(const Configuration& configuration);
 
 // Null if traces are off.

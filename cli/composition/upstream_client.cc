@@ -49,8 +49,8 @@ UpstreamClient make_upstream_client(const UpstreamTarget& upstream, std::size_t 
         try {
             client->begin(1, http_call(upstream, std::move(call)));
         } catch (const std::exception& error) {
-            // DANGER: only for what precedes the call. A failure after it would free the key of a
-            // call that may have been sent.
+            // DANGER: return a failure only for what precedes the call. A failure after it would
+            // free the key of a call that may have been sent.
             return {.failure = error.what()};
         }
         while (true) {

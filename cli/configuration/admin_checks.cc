@@ -54,8 +54,9 @@ void check_files(const AdminConfiguration& admin, const Section& at) {
 
 }  // namespace
 
-// DANGER: an operator's token must not go over a network in clear: who reads it there can discard
-// dead letters and forget keys. A proxy that ends TLS on the same machine reaches the loopback.
+// DANGER: an operator's token must not go over a network in clear: anybody who reads it there can
+// discard dead letters and forget keys. A proxy that ends TLS on the same machine reaches the
+// loopback.
 void check_admin_access(const Configuration& configuration, Report& report) {
     const AdminConfiguration& admin = configuration.admin_access;
     const Section at(report, "admin");

@@ -21,12 +21,12 @@ bool has(const KafkaOptions& kafka, const std::string& name) {
     return kafka.properties.contains(name);
 }
 
-// A librdkafka property in lower case; '' where the file is silent.
+// A librdkafka property in lower case; '' if the file does not set it.
 std::string property_text(const KafkaOptions& kafka, const std::string& name) {
     return has(kafka, name) ? lower_case(kafka.properties.at(name).reveal()) : "";
 }
 
-// The same as a number; its default where the file is silent.
+// The same as a number; its default if the file does not set it.
 std::int64_t property(const KafkaOptions& kafka, const std::string& name, std::int64_t fallback) {
     if (!has(kafka, name)) return fallback;
     return std::strtoll(kafka.properties.at(name).reveal().c_str(), nullptr, 10);
@@ -59,7 +59,7 @@ void check_servers(const Configuration& configuration, Report& report) {
     }
 }
 
-// `at` is `kafka.properties`, as of the next ones.
+// `at` is `kafka.properties`, also in the next functions.
 void check_session(const Configuration& configuration, const Section& at) {
     const KafkaOptions& kafka = configuration.kafka;
     const std::int64_t session = property(kafka, "session.timeout.ms", 45'000);
@@ -128,7 +128,7 @@ void check_mechanism(const KafkaOptions& kafka, const Section& at) {
         if (!has(kafka, name)) continue;
         const std::string& mechanism = kafka.properties.at(name).reveal();
         if (std::ranges::find(sasl_mechanisms, mechanism) != sasl_mechanisms.end()) continue;
-        // Its text is not shown: a wrong variable's may be a password.
+        // Its text is not shown: if a wrong variable was named, it may be a password.
         at.error(name, "This mechanism does not exist" + guess(mechanism, sasl_mechanisms) +
                            " Known here: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, `OAUTHBEARER` "
                            "and `GSSAPI`.");
@@ -208,7 +208,7 @@ void check_admin(const Configuration& configuration, Report& report) {
                                         "`[::1]:9464` or `off`.");
 }
 
-// The fingerprints of one key are compared, whichever of its topics it came in.
+// The fingerprints of one key are compared, no matter in which of its topics it came.
 void check_shared_keys(const Configuration& configuration, Report& report) {
     using Of = FingerprintOptions::Of;
     const auto has_time = [](const TopicConfiguration& topic) {
@@ -217,7 +217,7 @@ void check_shared_keys(const Configuration& configuration, Report& report) {
     const auto other = [&](const TopicConfiguration& one, const TopicConfiguration& two) {
         const FingerprintOptions &left = one.key.fingerprint, &right = two.key.fingerprint;
         if (one.ledger != two.ledger || one.key.operation != two.key.operation) return false;
-        // The time joins the fingerprint, and is one if there is no other.
+        // The time is part of the fingerprint, and the only part if there is no other.
         if (left.of == Of::none && !has_time(one)) return false;
         if (right.of == Of::none && !has_time(two)) return false;
         if (has_time(one) != has_time(two)) return true;

@@ -1,6 +1,6 @@
 #pragma once
 // What one option allows of another: combinations that cannot work, and those that only look as if
-// they did. Pure but for looking whether files that are named exist; opens no connection.
+// they did. Pure, except that it checks whether named files exist; opens no connection.
 
 #include <initializer_list>
 #include <string>
@@ -40,7 +40,7 @@ class Section {
         report_.warning_at(path(option), message);
     }
 
-    // What may not be: each rule that is broken is an error, in their order.
+    // Rules against what must not be: each broken one is an error, in their order.
     struct Rule {
         bool broken;
         std::string option;
@@ -66,7 +66,8 @@ class Section {
 void check_combinations(const Configuration& configuration, Report& report);
 void check_traces(const TracesConfiguration& traces, const Section& at);
 
-// Its parts. `at` is where the thing is in the file: a topic, a route, or what its name says.
+// The parts of check_combinations(). `at` is the place in the file of what is checked: a topic, a
+// route, or what the function's name says.
 void check_http(const Configuration& configuration, Report& report);
 void check_databases(const Configuration& configuration, Report& report);
 // Who may do what at the admin port, and over what.
@@ -75,7 +76,7 @@ void check_topic(const TopicConfiguration& topic, const LedgerOptions& ledger, c
 // What a topic has in common with a route to a sink: format, ledger, sink.
 void check_message(const TopicConfiguration& message, const LedgerOptions& ledger,
                    const Section& at);
-// The same for a request's.
+// The same for the message of a request.
 void check_message_of_route(const TopicConfiguration& message, const LedgerOptions& ledger,
                             const Section& at);
 void check_upstream_route(const RouteConfiguration& route, const LedgerOptions& ledger,
@@ -112,8 +113,8 @@ void check_field_path(const FieldSource& source, const FormatOptions& format,
                       const std::string& option, const Section& at);
 void check_field_paths(const std::vector<ColumnOptions>& columns, const FormatOptions& format,
                        const std::string& option, const Section& at);
-// Whether the columns' conversions can follow each other; of a table's columns the catalog says the
-// rest.
+// Whether the columns' conversions can follow each other; for a table's columns the catalog says
+// the rest.
 enum class ColumnPlace : std::uint8_t { table, document, header };
 void check_conversions(const std::vector<ColumnOptions>& columns, ColumnPlace place,
                        const std::string& option, const Section& at);
@@ -131,7 +132,7 @@ struct CallTarget {
     bool with_query = false;  // whether the address may have one
     const char* missing;      // said if there is no address
     const char* advice;       // what to write as an address
-    const char* in_clear;     // what goes over the network, if without TLS
+    const char* in_clear;     // what would go over the network without TLS
 };
 void check_call_address(const CallTarget& target, const Section& at);
 void check_call_files(const std::string& ca_file, const std::vector<std::string>& allow_private,

@@ -36,7 +36,7 @@ struct Mark {
     int column = 0;
 };
 
-// What topics call the server in `postgres`.
+// The name by which topics refer to the server in `postgres`.
 inline constexpr const char* default_database = "postgres";
 
 // Where an option's value came from.
@@ -114,16 +114,16 @@ struct TopicConfiguration {
     RejectPolicy reject;
     std::optional<LetterTopic> dead_letters;  // where they are published, besides their table
     bool stores_results = false;
-    ResultReplayOptions answers;  // where it does
+    ResultReplayOptions answers;  // if it does
 };
 
 struct RouteConfiguration {
     Mark mark;
     std::string path;  // of the option, such as `http.routes[0]`
-    // Without its target, which is made of the following.
+    // Without its target, which is made of the members below.
     RouteOptions options;
     enum class Token : std::uint8_t { required, none };
-    // none: required where there are `http.tokens`, and no signature
+    // nullopt: required if there are `http.tokens`, and no signature
     std::optional<Token> token;
     Secret secret;
     Secret previous_secret;
@@ -182,15 +182,15 @@ struct Configuration {
     BatchLimits batch;
     // How long a shutdown or a revoke waits for the batch in flight before it rolls back.
     std::chrono::milliseconds drain_timeout{10'000};
-    // Bytes that the process may have in memory; 0: any. None: 80% of what it is given.
+    // Bytes that the process may have in memory; 0: any. nullopt: 80% of what it is given.
     std::optional<std::int64_t> memory_budget;
-    // Bytes of claims that the process may have in memory. None: see claims_memory().
+    // Bytes of claims that the process may have in memory. nullopt: see claims_memory().
     std::optional<std::int64_t> claims_memory;
     LogOptions logging;
-    // Where /metrics, /livez and /readyz are; none: nowhere.
+    // Where /metrics, /livez and /readyz are; nullopt: nowhere.
     std::optional<ListenAddress> admin;
     std::string admin_text;                        // as it was written
-    std::optional<bool> admin_page;                // whether it has a page; none: if on loopback
+    std::optional<bool> admin_page;                // whether it has a page; nullopt: if on loopback
     AdminConfiguration admin_access;
     Secret operator_dsn;                           // as in DatabaseConfiguration
     std::vector<TopicConfiguration> topics;        // in the file's order; names are unique

@@ -18,9 +18,10 @@ bool any_topic_on(const Configuration& configuration, const std::string& databas
     });
 }
 
-// DANGER: the brokers give a static member that comes back the partitions that it had, whatever it
-// subscribes to by now (KAFKA-12759): those of a topic that left its configuration, or went to
-// another server, and none of a topic that is new there. So with other topics it is another member.
+// DANGER: the brokers give a static member that rejoins its old partitions, even if it now
+// subscribes to other topics (KAFKA-12759). It would get those of a topic that left its
+// configuration or went to another server, and none of a topic that is new there. So with other
+// topics it is another member.
 std::string digits_of(const std::vector<TopicConfiguration>& topics) {
     std::set<std::string> names;
     for (const TopicConfiguration& topic : topics) names.insert(topic.name);

@@ -17,7 +17,7 @@ std::vector<Configuration> by_database(const Configuration& configuration);
 // For maintenance of the servers: includes `postgres` also if only routes use it.
 std::vector<Configuration> used_databases(const Configuration& configuration);
 
-// That of the topic's server. REQUIRES: the configuration has the topic.
+// The configuration for the topic's server. REQUIRES: the configuration has the topic.
 Configuration database_of(const Configuration& configuration, const std::string& topic);
 
 // The ledgers of all topics and routes on that server, each once, by name.

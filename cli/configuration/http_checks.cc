@@ -24,14 +24,14 @@ void check_readable(const std::string& file, const std::string& option, const Se
     at.error(option, "There is no file `" + file + "`. Write one that this program can read.");
 }
 
-// With its zone, `fe80::1%eth0`, where it has one.
+// Also with a zone, as in `fe80::1%eth0`.
 bool is_ip_address(const std::string& host) {
     std::array<unsigned char, 16> bytes{};
     return inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
            inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), bytes.data()) == 1;
 }
 
-// `at` is `http`, as of the next one.
+// `at` is `http`, also in the next function.
 void check_server(const HttpConfiguration& http, const Section& at) {
     const std::optional<ListenAddress> address = parse_listen_address(http.listen_text);
     if (!address) {

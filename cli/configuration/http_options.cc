@@ -242,7 +242,7 @@ void add_shared(const std::vector<OptionSpec>& of_topics, std::vector<OptionSpec
         });
         if (!shared) continue;
         spec.path = "http.routes[]" + spec.path.substr(8);
-        // Not of a route to a topic.
+        // A route to a topic does not have it.
         if (spec.required()) spec.default_text.clear();
         if (spec.path == "http.routes[].sink.table") {
             spec.meaning =

@@ -169,7 +169,7 @@ Json default_of(const OptionSpec& spec) {
     return number || truth ? Json::parse(spec.default_text) : Json(spec.default_text);
 }
 
-// A part that may be left out, whatever it requires inside.
+// A part that may be left out, even if options in it are required.
 bool may_be_left_out(const OptionTree& tree) {
     return tree.name == "outbox" || tree.name == "also_publish" || tree.name == "reply" ||
            tree.name == "dead_letters";

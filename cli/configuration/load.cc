@@ -86,7 +86,7 @@ std::vector<std::string> wanted_paths(const TopicConfiguration& topic) {
     return paths;
 }
 
-// A registry is not asked: what the messages' schemas have shows with the messages.
+// A registry is not asked here: what the schemas have shows when messages are read.
 class NoSchemas final : public SchemaSource {
   public:
     SchemaAnswer find(const SchemaId&) override { return {}; }
@@ -130,7 +130,7 @@ LoadResult load_configuration_text(const std::string& text, const std::string& f
         read_configuration(*root, result.configuration, report);
         resolve_paths(result.configuration, folder);
         result.configuration.origins = option_origins(*root);
-        // Nothing was read of a root that is no mapping, not even the defaults.
+        // If the root is not a mapping, nothing was read, not even the defaults.
         if (root->kind == Node::Kind::mapping) check_combinations(result.configuration, report);
     }
     result.findings = report.sorted();

@@ -1,6 +1,6 @@
 #pragma once
 // Reads a configuration file and says everything that is wrong with it in one go, with file, line
-// and column. Opens no connection. Thread-safe as far as the environment is left alone meanwhile.
+// and column. Opens no connection. Thread-safe as long as nobody changes the environment.
 
 #include <functional>
 #include <optional>
@@ -37,7 +37,7 @@ struct LoadOptions {
 struct LoadResult {
     Configuration configuration;    // only to be used if usable()
     std::vector<Finding> findings;  // in the file's order
-    // Options whose values hang on a variable that is not set.
+    // Options whose values depend on a variable that is not set.
     std::set<std::string> unknown{};
     bool usable() const;  // no error among the findings
 };
@@ -47,8 +47,8 @@ LoadResult load_configuration(const std::string& file, const LoadOptions& option
 LoadResult load_configuration_text(const std::string& text, const std::string& file,
                                    const LoadOptions& options = {});
 
-// The second look of `check`, at what a configuration names on this machine: descriptors, message
-// types, paths. Opens no connection. Adds to the findings. REQUIRES: result.usable().
+// The second part of `check`: it checks what a configuration names on this machine (descriptors,
+// message types, paths). Opens no connection. Adds to the findings. REQUIRES: result.usable().
 void check_setup(LoadResult& result);
 
 // A configuration that cannot be used. The program ends with exit 78 (EX_CONFIG).

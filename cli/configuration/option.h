@@ -80,7 +80,7 @@ struct OptionLimits {
     std::int64_t maximum = INT64_MAX;
 };
 
-// What an option's value goes into, and so its type; what the value may be.
+// Where an option's value is stored, which decides its type, and what the value may be.
 struct OptionBinding {
     OptionType type = OptionType::text;
     void (*set)(OptionTarget& to, const OptionValue& value) = nullptr;
@@ -93,12 +93,12 @@ inline constexpr const char* must_be_given = "<must be given>";
 
 struct OptionSpec {
     std::string path;  // such as `topics[].key.length_max`
-    // Bound when the file has no such option; '' leaves it out, and `<...>` is computed and only
-    // described.
+    // The value if the file has no such option. '' leaves the option out; `<...>` describes a value
+    // that is computed.
     std::string default_text;
     OptionBinding bind;
     std::string meaning;
-    std::string cost{};  // what another value costs or risks; '' where nothing is worth saying
+    std::string cost{};  // what another value costs or risks; '' if nothing is worth saying
 
     bool required() const { return default_text == must_be_given; }
     // Whether there is a value to bind when the file has none.

@@ -20,8 +20,8 @@ std::string first_reference(const std::string& written) {
     return "";
 }
 
-// Librdkafka's properties are secrets or they are not, and their list grows: what is shown is named
-// here, and the rest is not shown.
+// Some of librdkafka's properties are secrets, and the list of properties grows: only those that
+// are named here are shown.
 bool is_harmless_property(const std::string& name) {
     for (const char* ending : {".ms", ".bytes", ".kbytes", ".messages", ".protocol", ".type",
                                ".level", ".size", ".algorithm", ".reset"}) {

@@ -126,7 +126,7 @@ class OptionReader {
         } else if (child.spec != nullptr) {
             read_option(node, *child.spec, parent.mark, path);
         } else if (child.name == "topics") {
-            // A front door needs none.
+            // A front door needs no topics.
             const bool needed = node != nullptr || parent.find("http") == nullptr;
             if (needed) read_topics(node, child, parent.mark, path);
         } else if (child.list) {
@@ -263,8 +263,8 @@ class OptionReader {
         settle_store(kept, topic, ledger, path);
     }
 
-    // The store that a topic says is that of all topics with its ledger. If none says one, it is a
-    // `table` if one of them needs a table, and else whatever the ledger is.
+    // A store that one topic sets is that of all topics with its ledger. If none sets one, it is
+    // `table` if one of them needs a table; otherwise any store that the ledger has will do.
     void settle_store(LedgerOptions& kept, const TopicConfiguration& topic,
                       const LedgerOptions& ledger, const std::string& path) {
         StoreBy& by = stores_[kept.name];
@@ -304,7 +304,7 @@ class OptionReader {
                              "each topic that names it, or another ledger name.");
     }
 
-    // Who decides a ledger's store, of the topics that have been read. The highest of them does.
+    // What has decided a ledger's store, of the topics read so far. The highest value counts.
     enum class StoreBy : std::uint8_t { nobody, need, topic };
 
     Configuration& configuration_;

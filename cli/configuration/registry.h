@@ -1,6 +1,6 @@
 #pragma once
-// The options of `registries`, and what ties topics to them. Pure, but for looking whether files
-// that are named exist.
+// The options of `registries`, and what ties topics to them. Pure, except that it checks whether
+// named files exist.
 
 #include "cli/configuration/configuration.h"
 #include "cli/configuration/report.h"

@@ -23,8 +23,8 @@ class Report {
     void warning(Mark mark, const std::string& path, std::string message) {
         findings_.push_back({Finding::Severity::warning, mark, path, std::move(message)});
     }
-    // At the option's place, or at the nearest part of the file around it that is there. Silent
-    // where the option itself has an error already: it holds no value that could be judged.
+    // At the option's place, or at the nearest part of the file around it that exists. Silent if
+    // the option itself has an error already: it holds no value that could be judged.
     void error_at(const std::string& path, std::string message) {
         if (known(path)) error(mark_of(path), path, std::move(message));
     }

@@ -52,7 +52,7 @@ const std::vector<OptionSpec> trace_options = {
 
 namespace {
 
-// `a=1,b=2`, each value in percent signs, as the variables of OpenTelemetry have it.
+// `a=1,b=2`, each value percent-encoded, as the variables of OpenTelemetry have it.
 std::vector<std::pair<std::string, std::string>> pairs_of(std::string_view text) {
     std::vector<std::pair<std::string, std::string>> pairs;
     while (!text.empty()) {
@@ -134,7 +134,7 @@ TracesConfiguration with_environment(TracesConfiguration traces, const Environme
             traces.headers.emplace_back(name, std::move(value));
         }
     }
-    // Each attribute by itself: the file's counts.
+    // Each attribute by itself: one in the file takes precedence.
     for (auto& [name, value] : pairs_of(environment("OTEL_RESOURCE_ATTRIBUTES").value_or(""))) {
         const auto same = [&](const auto& one) { return one.first == name; };
         if (std::ranges::none_of(traces.resource, same)) {

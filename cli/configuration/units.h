@@ -10,13 +10,13 @@
 
 namespace onceward {
 
-// A whole number and `ms`, `s`, `m`, `h` or `d`. None for anything else, also for what does not
-// fit.
+// A whole number and `ms`, `s`, `m`, `h` or `d`. nullopt for anything else, also for a number that
+// does not fit.
 std::optional<std::chrono::milliseconds> parse_duration(const std::string& text);
 // A whole number and `B`, `KB`, `MB`, `GB` (powers of 1000) or `KiB`, `MiB`, `GiB` (powers of
 // 1024).
 std::optional<std::int64_t> parse_size(const std::string& text);
-// `HH:MM-HH:MM`, from 00:00 to 24:00; none as well where both are the same.
+// `HH:MM-HH:MM`, from 00:00 to 24:00; nullopt also if both are the same.
 std::optional<DailyHours> parse_hours(const std::string& text);
 // RFC 3339 with a zone, such as `2026-01-31T12:00:00Z` or `...+02:00`: milliseconds since 1970 UTC.
 std::optional<std::chrono::milliseconds> parse_timestamp(const std::string& text);
@@ -36,7 +36,7 @@ struct ListenAddress {
     std::uint16_t port = 0;  // 0: the system chooses one
 };
 
-// `host:port`, `[::1]:port`; none for anything else.
+// `host:port`, `[::1]:port`; nullopt for anything else.
 std::optional<ListenAddress> parse_listen_address(const std::string& text);
 // The other way round.
 std::string to_text(const ListenAddress& address);

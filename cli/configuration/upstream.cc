@@ -78,7 +78,7 @@ namespace {
 void check_headers(const UpstreamTarget& upstream, const Section& at) {
     for (const auto& [name, value] : upstream.headers) {
         const bool own = is_of_the_call(name) || is_own_header(name);
-        // A content type is the client's.
+        // A content type comes from the client.
         if (!valid_header_name(name) || own) {
             at.error(
                 "headers." + name,

@@ -106,7 +106,7 @@ std::optional<OptionValue> read_properties(const Written& at) {
             properties[name] = text;
             continue;
         }
-        // The reason is shown only where it cannot repeat what a variable or a secret holds.
+        // The reason is shown only if it cannot repeat what a variable or a secret holds.
         const bool secret = text != entry.node.written || secret_property(name);
         if (secret && !text.empty() && problem.find(text) != std::string::npos) {
             problem = "librdkafka does not accept this value.";
@@ -128,7 +128,7 @@ std::optional<OptionValue> read_texts_by_name(const Written& at, const std::stri
 
 std::optional<OptionValue> read_headers(const Written& at) {
     if (at.node.kind != Node::Kind::mapping) {
-        // Not shown: it may be meant for a secret.
+        // The value is not shown: it may be meant as a secret.
         return at.error(
             "This is not a mapping from names to values. Write one, such as `Authorization: Bearer "
             "${TOKEN}`.");

@@ -7,8 +7,8 @@
 
 namespace onceward {
 
-// Plain where YAML reads nothing but null into a plain scalar, so that numbers stay as people write
-// them; else in quotes. REQUIRES: UTF-8.
+// For a reader that takes each plain scalar for a text, except null: numbers stay plain, as people
+// write them, and what would mean something else is in quotes. REQUIRES: UTF-8.
 std::string yaml_scalar(const std::string& text);
 
 // The same for a text that no reader may take for a number, a truth or a date.

@@ -144,7 +144,7 @@ const std::map<std::string, std::string>& advice() {
     return all;
 }
 
-// What is the same here without a word, if it says what it usually says.
+// Options that need no note here if they have their usual values.
 void read_matters_of_course(ConnectorOptions& options, ConnectorPlan& plan) {
     for (const char* const name :
          {"key.converter", "errors.log.enable", "hibernate.dialect", "db.name", "table.types",

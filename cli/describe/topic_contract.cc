@@ -50,7 +50,7 @@ std::string key_words(const KeyOptions& key) {
     return text;
 }
 
-// By the KeyOptions::Charset.
+// Indexed by KeyOptions::Charset.
 constexpr const char* charset_words[] = {"any but NUL", "printable ASCII", "a UUID"};
 
 std::string format_words(const KeyOptions& key) {
@@ -74,11 +74,11 @@ std::string policy_words(KeyPolicy policy, const RejectPolicy& reject) {
     return {};
 }
 
-// By the FingerprintOptions::Of; '' where nothing is compared.
+// Indexed by FingerprintOptions::Of; '' if nothing is compared.
 constexpr const char* conflict_words[] = {"", "another payload",
                                           "other values in the chosen fields"};
 
-// By the RejectPolicy::OnConflict.
+// Indexed by RejectPolicy::OnConflict.
 constexpr const char* conflict_ends[] = {"a dead letter of the class `conflict`",
                                          "counted, and lost", "the topic halts before it"};
 
@@ -117,7 +117,7 @@ class TopicPage {
         text_ +=
             "  " + name + std::string(name.size() < 14 ? 14 - name.size() : 1, ' ') + words + "\n";
     }
-    // Who mints the keys, their format, and what comes of a message that has none or a bad one.
+    // Who mints the keys, their format, and what becomes of a message that has none or a bad one.
     void add_key() {
         const KeyOptions& key = topic_.key;
         const bool has_format = std::ranges::any_of(key.sources, minted);

@@ -7,7 +7,7 @@
 
 namespace onceward {
 
-// A paragraph for each topic; '' where there is none.
+// A paragraph for each topic; '' if there is none.
 std::string topic_contracts(const Configuration& configuration);
 
 }  // namespace onceward

@@ -142,7 +142,7 @@ std::vector<DeadLetterRecord> read_records(Connection& connection,
 
 namespace {
 
-// What people and JSON can hold of a key's bytes.
+// A key's bytes in a form that people and JSON can hold.
 nlohmann::json text_of(const std::optional<std::string>& bytes) {
     return bytes ? nlohmann::json(printable(*bytes)) : nlohmann::json(nullptr);
 }

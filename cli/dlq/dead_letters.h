@@ -1,6 +1,6 @@
 #pragma once
-// Dead letters as an operator picks them, for `onceward dlq`. Plain values; who asks the database
-// uses one thread, and its failures are PostgresErrors.
+// Dead letters as an operator picks them, for `onceward dlq`. Plain values; functions that query
+// the database are for one thread, and throw PostgresError.
 
 #include <chrono>
 #include <cstdint>
@@ -24,13 +24,13 @@ struct DeadLetterFilter {
     std::optional<std::chrono::milliseconds> until = {};  // exclusive
     std::string key = {};                    // the idempotency key's text, or the record's; '': any
     std::vector<std::int64_t> numbers = {};  // none: any
-    // open: not seen to. redriving: marked by a redrive that has not ended. redriven. resolved: by
-    // hand, or by a rewind. None: any.
+    // open: nobody has dealt with it. redriving: marked by a redrive that has not ended. redriven.
+    // resolved: by hand, or by a rewind. Empty: any.
     std::vector<std::string> states = {};
     std::int64_t limit = 0;
 };
 
-// $1 to $9 of the queries that have this filter, and their {matching}: the letters that it leaves.
+// $1 to $9 of the queries that have this filter, and their {matching}: the letters that match it.
 Parameters parameters_of(const DeadLetterFilter& filter);
 Connection::Names matching_letters(const Connection& connection);
 
@@ -69,7 +69,7 @@ struct LetterGroup {
     std::string example;  // the reason of the newest
 };
 
-// Those with the most letters first; the filter's limit is one of causes. All letters that it picks
+// Those with the most letters first; the filter's limit counts causes. All letters that it picks
 // are read: the count is exact.
 std::vector<LetterGroup> summarize_letters(Connection& connection,
                                            const DeadLetterFilter& filter);
@@ -82,17 +82,17 @@ std::vector<std::int64_t> numbers_of(const std::vector<Letter>& letters);
 // A header as the table holds it.
 struct StoredHeader {
     std::string name;
-    std::optional<std::string> value;  // none: a null header
+    std::optional<std::string> value;  // nullopt: a null header
     friend bool operator==(const StoredHeader&, const StoredHeader&) = default;
 };
 
-// From the table's JSON, in the record's order. Throws std::runtime_error where it is none of ours.
+// From the table's JSON, in the record's order. Throws std::runtime_error if it is not ours.
 std::vector<StoredHeader> stored_headers(std::string_view json);
 
-// By its redriven_header. 0 where there is not such a header, or no number in it.
+// By its redriven_header; 0 if there is no such header, or no number in it.
 int redrives_of(const std::vector<StoredHeader>& headers);
 
-// What one of them was made of.
+// The record that a letter was made of.
 struct DeadLetterRecord {
     std::int64_t number = 0;
     Partition partition;
@@ -106,7 +106,7 @@ struct DeadLetterRecord {
     std::optional<std::string> first_places{};
 };
 
-// Those of them that are still there, in the order of `numbers`.
+// Those records that are still there, in the order of `numbers`.
 std::vector<DeadLetterRecord> read_records(Connection& connection,
                                            const std::vector<std::int64_t>& numbers);
 

@@ -1,7 +1,7 @@
 #pragma once
-// Takes the letters of a topic of dead letters into the table, from where they are seen and sent
-// again as any others: those of Onceward, of Kafka Connect and of Spring. A letter is known by its
-// place in its own topic's log, so that the same topic may be read again. All of it is one
+// Takes the letters of a topic of dead letters into the table, where they can be seen and sent
+// again like any others: those of Onceward, of Kafka Connect and of Spring. A letter is known by
+// its place in its own topic's log, so that the same topic may be read again. All of it is one
 // transaction, which only commit() commits. Used by one thread; throws PostgresError.
 
 #include <nlohmann/json_fwd.hpp>
@@ -20,7 +20,7 @@ struct LetterIntakeOptions {
     std::string group;  // whose letters they become
     std::string topic;  // that the messages are of, and go back to
     std::string from;   // the topic of dead letters
-    // Also a message that the group has read itself, and has no letter of: it may be applied.
+    // Also take a message that the group has read and has no letter of: it may have been applied.
     bool may_repeat = false;
     std::int64_t limit = 0;  // of letters that are to be sent
 };

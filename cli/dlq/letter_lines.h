@@ -17,7 +17,7 @@ namespace onceward {
 std::string problem_of_line(std::string_view line, const std::string& group,
                             const std::string& topic);
 
-// Each letter that the filter picks, whatever its limit, by number. Returns how many there were.
+// Writes each letter that the filter picks, by number; its limit is ignored. Returns how many.
 std::int64_t export_letters(Connection& connection, const DeadLetterFilter& filter,
                             const std::function<void(const std::string& line)>& write);
 

@@ -21,7 +21,7 @@ constexpr milliseconds poll_interval{250};
 constexpr std::size_t most_letters = 100;
 constexpr std::int64_t page_bytes = 8 << 20;
 
-// How large a record may be, the topic says, which took the original: librdkafka's own limit is
+// The topic limits how large a record may be, and it took the original. librdkafka's own limit is
 // lower.
 ProducerOptions for_letters(ProducerOptions options) {
     options.properties["message.max.bytes"] = Secret("1000000000");
@@ -66,8 +66,8 @@ class Redrive {
         Page page;
         const auto send_page = [&] { send(std::exchange(page, {})); };
         for (const Letter& letter : letters) {
-            // DANGER: only after Kafka's answer to the letter before it with its record key. That
-            // answer may be a refusal, and this letter would take its place.
+            // DANGER: send it only after Kafka's answer to the letter before it with the same
+            // record key. That answer may be a refusal, and this letter would take its place.
             if (options_.by_key && page.has_key_of(letter)) send_page();
             page.add(letter);
             if (page.letters.size() >= page_letters() || page.bytes >= page_bytes) send_page();
@@ -89,7 +89,7 @@ class Redrive {
         return options_.by_key && letter.record_key && held_.contains(*letter.record_key);
     }
 
-    // Before it is sent: a process that dies then has said what may be in the log.
+    // Written before it is sent: if the process dies then, the row says what may be in the log.
     void note_correction(const std::string& target) {
         if (!options_.correction) return;
         const std::string& payload = options_.correction->payload;
@@ -99,7 +99,7 @@ class Redrive {
         connection_.query(sql::audit_write, {"dlq correct", target, "began", details.dump()});
     }
 
-    // What is in no log for certain, and was in none before.
+    // Reopens letters of which certainly no copy is in a log, now or from before.
     void reopen(const std::vector<Letter>& letters) {
         std::vector<std::int64_t> numbers;
         for (const Letter& letter : letters) {
@@ -116,7 +116,7 @@ class Redrive {
         report_.first_failure = "dead letter " + std::to_string(number) + ": " + error;
     }
 
-    // What is freed is sent within a second or so.
+    // How many letters are freed together: they are sent within a second or so.
     std::size_t page_letters() const {
         if (!options_.rate) return most_letters;
         return static_cast<std::size_t>(
@@ -139,7 +139,8 @@ class Redrive {
             if (options_.stopped()) break;
             send(record);
         }
-        // As long as records are delivered or fail: librdkafka's delivery time-out bounds it.
+        // Ends when all records are delivered or have failed: librdkafka's delivery time-out bounds
+        // it.
         while (!producer_.flush(poll_interval)) show_progress();
         show_progress();
         // DANGER: only after Kafka's answer. If the letter were marked before it, a copy that never
@@ -168,7 +169,7 @@ class Redrive {
         OutgoingRecord outgoing;
         outgoing.topic = options_.topic;
         // Where its claims are, with `reach: partition`. Its time is not kept: Kafka's retention
-        // would take what is old at once.
+        // would remove an old record at once.
         if (record.partition.raw() < partitions_) outgoing.partition = record.partition;
         outgoing.key = record.key;
         outgoing.payload = record.payload;
@@ -212,8 +213,8 @@ RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules)
     std::set<std::string> held;  // record keys
     const auto goes = [&](const Letter& letter) {
         const bool exhausted = letter.redrives >= rules.tries_max;
-        // A rewind or a replay may have applied what is resolved, and a copy that was sent before
-        // may have been where its letter is open again.
+        // A rewind or a replay may have applied a letter that is resolved. If a letter is open
+        // again, a copy that was sent before may have been applied.
         const bool in_doubt =
             (letter.state != "open" || letter.sent_before) && rules.keys_are_places;
         // DANGER: a copy that is sent after the first one's claim has expired is applied again.

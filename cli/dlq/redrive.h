@@ -1,9 +1,9 @@
 #pragma once
 // Sends dead letters to their topic again: key, payload and headers as they were, in the partition
-// that they came from, with one header more that counts the tries. A letter is marked before its
-// copy is produced and again when Kafka has it. DANGER: what ends between the two produces again:
-// the idempotency key makes the second copy a duplicate, and a lost one cannot be made good. Used
-// by one thread; throws PostgresError and ProducerError.
+// that they came from, with one more header that counts the tries. A letter is marked before its
+// copy is produced and again when Kafka has it. DANGER: if a redrive ends between the two, the
+// letter is produced again. The idempotency key makes a second copy a duplicate; a lost copy could
+// not be made good. Used by one thread; throws PostgresError and ProducerError.
 
 #include <functional>
 
@@ -34,12 +34,12 @@ struct RedrivePlan {
 // Pure.
 RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules);
 
-// What `filter` picks, and with by_key the open letters under the same record keys, whatever the
-// filter says of those.
+// What `filter` picks, and with by_key also the open letters under the same record keys, whether
+// the filter picks them or not.
 std::vector<Letter> select_for_redrive(Connection& connection, const DeadLetterFilter& filter,
                                        bool by_key);
 
-// False: another redrive of this topic is under way. Held until the session ends.
+// False: another redrive of this topic is under way. The lock is held until the session ends.
 bool lock_redrives(Connection& connection, const std::string& group, const std::string& topic);
 
 // Sent with the number of the letter whose payload was corrected, so that what becomes of the copy
@@ -70,12 +70,12 @@ struct RedriveReport {
     std::int64_t sent = 0;
     std::int64_t delivered = 0;  // and marked so
     std::int64_t reopened = 0;   // not sent, or refused by Kafka for good: open again
-    std::string first_failure;   // with the letter's number; '' where there was none
+    std::string first_failure;   // with the letter's number; '' if there was none
 };
 
-// What may be in the log without an acknowledgement stays marked as `redriving`, for the next
-// redrive; what is certainly not there is open again. If Kafka refuses a letter, only those of its
-// own record key are held back, with by_key.
+// A letter that may be in the log without an acknowledgement stays marked as `redriving`, for the
+// next redrive; one that is certainly not there is open again. If Kafka refuses a letter, only
+// those of its own record key are held back, with by_key.
 RedriveReport redrive(Connection& connection, const std::vector<Letter>& letters,
                       const RedriveOptions& options);
 

@@ -24,7 +24,7 @@ std::string protocol_text(const KafkaOptions& kafka) {
            (sasl ? " with " + property(kafka, "sasl.mechanism", "GSSAPI") : "");
 }
 
-// The client gives up before the probe's time is over, so that its own complaint is heard.
+// The client gives up before the probe's time is over, so that its own error is reported.
 std::chrono::milliseconds within(std::chrono::milliseconds limit) { return limit * 4 / 5; }
 
 // Whether these servers answer, TLS and login included.
@@ -43,8 +43,8 @@ std::vector<ProbeRow> reach(KafkaOptions kafka, const std::string& servers,
     }
 }
 
-// One topic as `check --connect` checks it. How many workers there are for it is a question of all
-// topics together.
+// One topic as `check --connect` checks it. Whether there are too many workers depends on all
+// topics together, so it is not checked here.
 std::vector<ProbeRow> check_topic(Configuration configuration, const TopicConfiguration& topic) {
     if (configuration.topics.size() > 1) configuration.workers = 1;
     configuration.topics = {topic};

@@ -16,7 +16,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// SQLSTATEs of a schema that is not there: that is the finding of one probe, not of each.
+// SQLSTATEs of a missing schema: only one probe reports it.
 bool lacks_schema(const PostgresError& error) {
     return error.sqlstate() == "42P01" || error.sqlstate() == "3F000" ||
            error.sqlstate() == "42883";
@@ -43,7 +43,7 @@ Probe probe_of(const Configuration& configuration, const std::string& name, Ques
             }};
 }
 
-// With the probe's limits, so that the server ends what nobody waits for any more; and with a name
+// With the probe's limits, so that the server ends what nobody waits for any more, and with a name
 // by which doctor_settings tells these sessions from others.
 Configuration hurried_copy(const Configuration& configuration, milliseconds limit) {
     Configuration hurried = configuration;

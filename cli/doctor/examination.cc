@@ -28,8 +28,8 @@ std::vector<ProbeRow> ask_process(const ListenAddress& address, const std::strin
              "The page on halted topics says what each reason needs."}};
 }
 
-// One that does not answer is given up before the probe's time is over, so that the reason is
-// heard.
+// A registry that does not answer is given up before the probe's time is over, so that the reason
+// is reported.
 Probe registry_probe(Configuration configuration, std::size_t index,
                      std::chrono::milliseconds limit) {
     RegistryConfiguration registry = configuration.registries[index];

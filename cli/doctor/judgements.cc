@@ -14,7 +14,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Start times, dead letters' ages and keys' times are compared across machines by people and by
+// People compare start times, ages of dead letters and times of keys across machines. So does
 // `minted_at`, whose keys may be a minute early.
 constexpr seconds clock_warning{1};
 constexpr seconds clock_fault{60};

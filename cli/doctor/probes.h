@@ -13,14 +13,14 @@
 
 namespace onceward {
 
-// All of them, in two rounds: what is reached at all, and then the rest of what was. A probe that
-// has no answer does not stop the others.
+// All probes, in two rounds: first what can be reached at all, and then the rest of what was
+// reached. A probe that has no answer does not stop the others.
 std::vector<ProbeResult> examine(const Configuration& configuration,
                                  std::chrono::milliseconds limit);
 
-// Parts of it. Whether the brokers answer, with TLS and login.
+// The parts of examine(). Whether the brokers answer, with TLS and login.
 Probe bootstrap_probe(const Configuration& configuration, std::chrono::milliseconds limit);
-// As the first broker that answers knows them. Throws KafkaError.
+// The brokers as the first one that answers knows them. Throws KafkaError.
 std::vector<std::string> broker_addresses(const Configuration& configuration,
                                           std::chrono::milliseconds limit);
 // Each broker by itself, and each topic.
@@ -29,7 +29,7 @@ std::vector<Probe> broker_probes(const Configuration& configuration,
                                  std::chrono::milliseconds limit);
 // Whether one server answers, and its clock: see used_databases().
 Probe database_probe(const Configuration& configuration, std::chrono::milliseconds limit);
-// The rest of it.
+// The other probes of a server.
 std::vector<Probe> database_probes(const Configuration& configuration,
                                    std::chrono::milliseconds limit);
 

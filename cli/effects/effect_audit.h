@@ -1,8 +1,8 @@
 #pragma once
-// `onceward audit --topic`: a range of a topic against the table that some consumer writes. It
-// reads only: it joins no group, commits nothing, and asks PostgreSQL in a read-only transaction.
-// Onceward's own tables need not be there. Used by one thread. Throws KafkaError, PostgresError,
-// FormatError, and UsageError if the table or the column does not exist.
+// `onceward audit --topic`: compares a range of a topic with the table that some consumer writes.
+// It reads only: it joins no group, commits nothing, and asks PostgreSQL in a read-only
+// transaction. Onceward's own tables need not exist. Used by one thread. Throws KafkaError,
+// PostgresError, FormatError, and UsageError if the table or the column does not exist.
 
 #include <chrono>
 #include <functional>

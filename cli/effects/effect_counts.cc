@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_examples = 10;
 
-// Those that say most first: more rows than one, then messages without a row.
+// The most telling ones first: more than one row, then messages without a row.
 nlohmann::json examples_of(std::vector<KeyEffects> keys) {
     std::erase_if(keys, [](const KeyEffects& key) { return key.rows == 1; });
     const std::size_t shown = std::min(keys.size(), most_examples);

@@ -19,7 +19,7 @@ struct KeyEffects {
     std::int64_t rows = 0;
 };
 
-// About 100 bytes and the key's text for each key.
+// It takes about 100 bytes and the key's text for each key.
 class EffectCounts {
   public:
     void came(std::string_view key);

@@ -106,9 +106,9 @@ class Import {
         const std::int64_t fresh =
             std::ranges::count(*answers, Verdict::fresh, &ClaimAnswer::verdict);
         const std::int64_t known = static_cast<std::int64_t>(claims.size()) - fresh + repeats;
-        // DANGER: together with the claims, and only from where this page began. Otherwise an
-        // import that runs twice, or whose COMMIT was in doubt, would skip a page that nobody
-        // claimed.
+        // DANGER: move the position together with the claims, and only from where this page began.
+        // Otherwise an import that runs twice, or whose COMMIT was in doubt, would skip a page that
+        // nobody claimed.
         unfenced.apply([&](Transaction& transaction) {
             const QueryResult moved = transaction.query(
                 sql::import_move,

@@ -31,12 +31,12 @@ class KeyList {
     virtual ~KeyList() = default;
     // `position`: '' at the beginning, else as a page before gave it.
     virtual KeyPage read(const std::string& position, std::size_t limit) = 0;
-    // What it is: another list has another one.
+    // What the list is; two different lists have different descriptions.
     std::string description;
 };
 
-// What makes a digest of a key's text; the digest is empty if no message could carry the key, with
-// the reason.
+// The digest of a key's text. The digest is empty if no message could carry the key; `fault` then
+// says why.
 struct ImportedKey {
     std::optional<Digest> digest;
     std::string fault;
@@ -56,7 +56,7 @@ struct ImportOptions {
     int ledger = 0;
     std::string topic;
     std::size_t page = 5000;  // keys in a transaction
-    bool restart = false;     // from the beginning, also where an earlier run was interrupted
+    bool restart = false;     // start at the beginning, even if an earlier run was interrupted
     // What the keys of the list identify; part of what distinguishes one import from another.
     std::string meaning;
     std::function<ImportedKey(const std::string& key)> key;
@@ -70,23 +70,23 @@ ImportReport import_keys(Connection& connection, ClaimStore& claims, KeyList& li
 
 // What the keys of a list are keys of: a topic's messages or a route's requests, as the
 // configuration has them, from which it borrows; or calls of once(), which no configuration knows.
-// What cannot be meant, or has no claims that a list could make, is a UsageError
+// Throws UsageError for a target that makes no sense, or whose claims a list could not make
 // (import_target.cc).
 struct ImportTarget {
     KeyScope scope;
     std::string source;  // the topic's name, or the route's
     LedgerOptions ledger;
-    // Why no message and no request could have this key; '' where one could.
+    // Why no message and no request could have this key; '' if one could.
     std::function<std::string(const std::string& key)> fault;
-    // Makes the ledger, and that it is fed from there, known.
+    // Registers the ledger, and that it is fed from there.
     std::function<RegisteredLedger(Connection&)> register_source;
-    std::string effect;  // what comes to a message or a request with an imported key
+    std::string effect;  // what happens to a message or a request with an imported key
 };
 
 ImportTarget target_of_topic(const Configuration& configuration, const std::string& topic);
 ImportTarget target_of_route(const Configuration& configuration, const std::string& route);
-// `operation` and `tenant` as OnceKey has them, the ledger as OnceOptions. Throws
-// std::runtime_error where the ledger is not there yet: how long it keeps what, its service says.
+// `operation` and `tenant` are those of OnceKey, the ledger is that of OnceOptions. Throws
+// std::runtime_error if the ledger does not exist yet: its service sets how long it keeps claims.
 ImportTarget target_of_calls(Connection& connection, const std::string& operation,
                              const std::string& tenant, const std::string& ledger);
 

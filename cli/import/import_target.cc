@@ -91,7 +91,7 @@ ImportTarget target_of_calls(Connection& connection, const std::string& operatio
     OnceOptions options;
     options.ledger = ledger;
     options.retention = std::chrono::seconds(known.integer(0, 0));
-    // The service's own counts, which is longer.
+    // The service's own value counts, which is longer.
     options.longest_request = std::chrono::milliseconds(0);
     LedgerOptions kept;
     kept.name = ledger;

@@ -30,7 +30,7 @@ KeyScope scope_without_configuration(const KeyQuestion& question) {
             .kinds = {"record_key", "cloudevents", "payload_sha256", "coordinates"}};
 }
 
-// With the keys that are made where a message has none.
+// With the keys that are derived if a message has none.
 KeyScope scope_of_messages(const TopicConfiguration& topic) {
     KeyScope scope = scope_of(topic);
     if (topic.key.on_missing == KeyPolicy::derive || topic.key.on_invalid == KeyPolicy::derive) {
@@ -56,7 +56,7 @@ KeyScope scope_of_question(const KeyQuestion& question, const Configuration* con
                                     : configured_scope(question, *configuration);
 }
 
-// What was asked for goes before what is configured.
+// What the question names takes precedence over what is configured.
 KeyScope asked_scope(const KeyQuestion& question, const Configuration* configuration) {
     KeyScope scope = scope_of_question(question, configuration);
     if (!question.operation.empty()) scope.operation = question.operation;
@@ -89,7 +89,7 @@ void add_candidates(const KeyQuestion& question, const KeyScope& scope,
     for (const std::string& kind : scope.kinds) {
         if (kind == "cloudevents" && question.cloudevents_source.empty()) continue;
         add(kind, question.tenant);
-        // A key that was derived, where there was none, belongs to no tenant.
+        // A key that was derived because a message had none belongs to no tenant.
         if (kind == "coordinates") add(kind, "");
     }
 }
@@ -110,7 +110,7 @@ std::string published_text(const nlohmann::json& found) {
     return filled(", of the record {onceward_id} that {published_by} published", found);
 }
 
-// A request has no place in a log, and its numbers mean nothing.
+// A request has no place in a log, so its partition and offset mean nothing.
 void name_route(nlohmann::json& at) {
     if (!at["topic"].is_string() || !is_route_name(json_text(at["topic"]))) return;
     at["route"] = at["topic"];
@@ -158,7 +158,7 @@ KeySearch key_search(const KeyQuestion& question, const Configuration& configura
         if (!scope.has_tenant) asked.tenant.clear();
         return asked;
     };
-    // What is on another server is not looked for here, but its records may come here.
+    // Keys on another server are not searched here, but their published records may be here.
     const auto follow = [&](const TopicConfiguration& source,
                             const std::vector<KeyCandidate>& own) {
         const auto add_published = [&](const PublishedKey& key) {
@@ -239,7 +239,7 @@ nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidat
             }
         } catch (const PostgresError& error) {
             if (error.sqlstate() != "42P01") throw;
-            continue;  // retention dropped it meanwhile
+            continue;  // retention has just dropped it
         }
         // The generations come in their order.
         begun.emplace(std::string(generations.text(row, 0)), generations.text(row, 2));
@@ -289,7 +289,7 @@ std::string place_text(const nlohmann::json& at) {
     if (at["group"] == "inbox") return filled("a call of the inbox in transaction {offset}", at);
     return (at["topic"].is_null() ? "a topic that is no longer known" : json_text(at["topic"])) +
            filled(" partition {partition}", at) +
-           // A log knows its batches' places alone.
+           // A log knows only the places of its batches.
            filled(at.contains("last_offset") ? " between the offsets {offset} and {last_offset}"
                                              : " offset {offset}",
                   at);

@@ -1,7 +1,7 @@
 #pragma once
 // From a key as an operator writes it to the digests under which it may be stored, and to the
-// claims that are there. Plain values; who asks the database uses one thread, and its failures are
-// PostgresErrors. A question that cannot be meant is a UsageError.
+// claims that are there. Plain values; functions that query the database are for one thread, and
+// throw PostgresError. A question that makes no sense is a UsageError.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -29,7 +29,7 @@ struct KeyCandidate {
     std::string kind;
     Digest digest;
     // What made a record of the key's message, such as `route POST /orders`, and the record's
-    // `onceward-id`; '' of the key itself.
+    // `onceward-id`; '' for the key itself.
     std::string published_by = {};
     std::string onceward_id = {};
 };
@@ -37,36 +37,37 @@ struct KeyCandidate {
 // Whether the key is one of an operation alone, as calls of once() have them.
 bool of_operation_alone(const KeyQuestion& question);
 
-// The topic or the route that is asked about; '' of an operation alone and of a digest. Throws
-// UsageError where none of these is named.
+// The topic or the route that is asked about; '' for an operation alone and for a digest. Throws
+// UsageError if none of these is named.
 const std::string& source_of(const KeyQuestion& question);
 
-// As the topic's or the route's configuration makes them, if there is one; otherwise of every kind
-// that needs no configuration. With only an operation: as once() makes them, unless kinds are
-// named.
+// The candidates as the topic's or the route's configuration makes them, if there is one; otherwise
+// of every kind that needs no configuration. With only an operation: as once() makes them, unless
+// kinds are named.
 std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
                                          const Configuration* configuration);
 
-// Whether nothing but the key is said: it may be any topic's or route's.
+// Whether only the key is given: it may belong to any topic or route.
 bool of_whole_configuration(const KeyQuestion& question);
 
 struct KeySearch {
     std::vector<KeyCandidate> candidates;
-    std::vector<std::string> topics;          // those that were gone through
-    std::vector<std::string> routes;          // and those
-    std::vector<std::string> without_tenant;  // not gone through: their keys belong to tenants
+    std::vector<std::string> topics;          // those that were searched
+    std::vector<std::string> routes;          // the same
+    std::vector<std::string> without_tenant;  // not searched: their keys belong to tenants
 };
 
 // The same for all topics and routes that the configuration has on that server, and for the records
-// that the outboxes of any of them make of the key's message, topic by topic. Those with tenants
-// are passed over where none is named. What no configuration knows, calls of once(), is not there.
+// that the outboxes of any of them make of the key's message, topic by topic. If no tenant is
+// named, those with tenants are passed over. Calls of once() are not searched, since no
+// configuration knows them.
 KeySearch key_search(const KeyQuestion& question, const Configuration& configuration,
                      const std::string& database);
 
 std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates);
 
 // A JSON array of the claims under these digests, over all ledgers and generations. `begun`: an
-// object, when the oldest generation of each ledger began, by its name.
+// object with the time when the oldest generation of each ledger began, by the ledger's name.
 nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidate>& candidates,
                            nlohmann::json& begun);
 
@@ -76,14 +77,14 @@ nlohmann::json find_leases(Connection& connection, const std::vector<KeyCandidat
 // One of them as a sentence.
 std::string claim_text(const nlohmann::json& claim);
 std::string lease_text(const nlohmann::json& lease);
-// `before` and the text of that name, where there is one; else ''.
+// `before` and the text of that name, if there is one; else ''.
 std::string text_with(const char* before, const nlohmann::json& of, const char* name);
 // Whether what feeds a ledger is a route: a topic's name has no blanks, a route's is its method and
 // path.
 bool is_route_name(std::string_view source);
 // Where a claim or a dead letter came from.
 std::string place_text(const nlohmann::json& at);
-// The same of a message that is at one of these places.
+// The same for a message that is at one of these places.
 std::string places_text(const nlohmann::json& places);
 
 }  // namespace onceward

@@ -26,7 +26,7 @@ const auto& one_named(const List& list, const std::string& kind, const std::stri
                      (known.empty() ? "none" : known));
 }
 
-// Texts alone: a number's text would be another one if it were written in another way.
+// Takes only texts: the text of a number would change with the way it is written.
 std::optional<std::string> composed_as_read(const std::string& written, std::size_t parts) {
     const nlohmann::json array = nlohmann::json::parse(written, nullptr, false);
     if (!array.is_array() || array.size() != parts) return std::nullopt;

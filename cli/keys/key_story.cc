@@ -17,8 +17,8 @@ bool any_of(const nlohmann::json& list, Question question) {
     return std::any_of(list.begin(), list.end(), question);
 }
 
-// Their ids are made of the key and of where they go, so that of each topic that has rows both are
-// looked for. What was sent is no longer there.
+// Ids of published records are made of the key and of their topic, so both are tried for each topic
+// that has rows. Records that were sent are no longer there.
 nlohmann::json find_published(Connection& connection, const std::vector<Digest>& digests) {
     std::set<std::string> topics;
     const QueryResult waiting = connection.query(sql::outbox_topics, {std::nullopt});
@@ -38,7 +38,7 @@ nlohmann::json find_published(Connection& connection, const std::vector<Digest>&
                      {"group", "topic", "id", "position", "created_at"});
 }
 
-// Headers and body only where they are asked for: they are somebody's data.
+// Headers and body only if they are asked for: they are somebody's data.
 nlohmann::json find_results(Connection& connection, const std::vector<Digest>& digests,
                             bool whole) {
     nlohmann::json list = nlohmann::json::array();
@@ -61,14 +61,14 @@ nlohmann::json find_results(Connection& connection, const std::vector<Digest>& d
                 list.back()["body"] = rows.text(row, 6);
             }
         } catch (const PostgresError& error) {
-            if (error.sqlstate() != "42P01") throw;  // retention dropped it meanwhile
+            if (error.sqlstate() != "42P01") throw;  // retention has just dropped it
         }
     }
     return list;
 }
 
-// The dead letters under the key, the newest first; of a message without a digest by the key's
-// text, in these topics. `only`: this topic's alone.
+// The dead letters under the key, the newest first. A message without a digest is found by the
+// key's text, in these topics. `only`: letters of this topic alone.
 nlohmann::json find_letters(Connection& connection, const std::vector<Digest>& digests,
                             const std::string& key_text, const std::vector<std::string>& topics,
                             const std::optional<std::string>& only) {
@@ -86,7 +86,7 @@ nlohmann::json find_letters(Connection& connection, const std::vector<Digest>& d
     return list;
 }
 
-// The same of discarded ones, by their digests, which is all that is left of their keys; null where
+// The same for discarded ones, by their digests, which is all that is left of their keys; null if
 // this role may not read them.
 nlohmann::json find_discarded(Connection& connection, const std::vector<Digest>& digests,
                               const std::optional<std::string>& only) try {
@@ -101,8 +101,9 @@ nlohmann::json find_discarded(Connection& connection, const std::vector<Digest>&
     return nullptr;
 }
 
-// The ledgers that could know the key, each with since when its claims go back; '' if it has none
-// yet. Those of another group that reads a topic of that name know nothing of this one's messages.
+// The ledgers that could know the key, each with the time when its claims begin; '' if it has none
+// yet. If another group reads a topic of that name, its ledgers know nothing of this group's
+// messages.
 nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
                            const KeySearch& search, const std::string& group,
                            const nlohmann::json& begun) {
@@ -119,7 +120,7 @@ nlohmann::json own_ledgers(Connection& connection, const KeyQuestion& question,
     return ledgers;
 }
 
-// Since when all of them know: where they do not, the key was not applied since then.
+// Since when all of them have claims; if none knows the key, it was not applied since then.
 std::string known_since(const nlohmann::json& ledgers) {
     std::string since;
     for (const auto& ledger : ledgers) {
@@ -141,7 +142,7 @@ KeySearch search_of(const KeyQuestion& question, const Configuration* configurat
 }
 
 bool is_own(const nlohmann::json& ledgers, const nlohmann::json& found) {
-    // What became of a record that was made of the message says nothing of the message's repeats.
+    // A record that was made of the message says nothing about the message's repeats.
     if (found.contains("published_by")) return false;
     const auto has_it = [&](const auto& ledger) { return ledger["ledger"] == found["ledger"]; };
     return ledgers.empty() || any_of(ledgers, has_it);

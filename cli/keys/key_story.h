@@ -22,14 +22,14 @@ struct KeyStoryOptions {
 };
 
 // An object: `applied`, and the lists `ledgers`, `claims`, `results`, `leases`, `outbox`,
-// `evictions`, `dead_letters`, `discarded_dead_letters` (null where the role may not read them) and
-// `without_tenant`. `claims_since`: since when all of the ledgers know; where they do not know the
-// key, it was not applied since then.
+// `evictions`, `dead_letters`, `discarded_dead_letters` (null if the role may not read them) and
+// `without_tenant`. `claims_since`: since when all of the ledgers have claims. If they do not know
+// the key, it was not applied since then.
 nlohmann::json key_story(Connection& connection, const KeyQuestion& question,
                          const KeySearch& search, const KeyStoryOptions& options);
 
-// Whether this is of the key itself, and of a ledger that could know it. Where none is known, of a
-// group that was retired or a schema that was restored, what is found in any ledger counts.
+// Whether this is of the key itself, and of a ledger that could know it. If no ledger is known, as
+// with a group that was retired or a schema that was restored, what any ledger has counts.
 bool is_own(const nlohmann::json& ledgers, const nlohmann::json& found);
 
 }  // namespace onceward

@@ -39,7 +39,7 @@ void follow_published(const Configuration& configuration, const TopicConfigurati
     while (!open.empty()) {
         const Place from = open.back();
         open.pop_back();
-        // Topics that publish in a circle make new ids for ever.
+        // Topics that publish in a circle would make new ids for ever.
         if (from.hops >= configuration.topics.size()) continue;
         for (const auto& [topic, place] : publications_of(*from.source)) {
             const auto reader =

@@ -1,7 +1,7 @@
 #pragma once
-// The keys that an idempotency key has further on: an outbox publishes its message under an id that
-// is made of the key, and the topic's reader takes that id (`onceward-id`) for its own key. Plain
-// values; pure.
+// The further keys that follow from an idempotency key: an outbox publishes its message under an id
+// that is made of the key, and the reader of that topic takes the id (`onceward-id`) for its own
+// key. Plain values; pure.
 
 #include <functional>
 #include <string>
@@ -14,12 +14,13 @@ namespace onceward {
 struct PublishedKey {
     const TopicConfiguration& from;    // what published the record
     const TopicConfiguration& reader;  // of the topic to which it went
-    KeyScope scope;                    // with the kinds alone that read the id
+    KeyScope scope;                    // only with the kinds that read the id
     std::string id;                    // as `onceward-id` has it
 };
 
-// Gives `found` each key that a message with this digest, of that topic or route, has in a topic of
-// the configuration. It returns the digests of that key there, which are followed in their turn.
+// Calls `found` with each key that a message with this digest, of that topic or route, has in a
+// topic of the configuration. `found` returns the digests of that key there, which are followed
+// too.
 void follow_published(const Configuration& configuration, const TopicConfiguration& source,
                       const Digest& digest,
                       const std::function<std::vector<Digest>(const PublishedKey&)>& found);

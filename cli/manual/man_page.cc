@@ -14,8 +14,8 @@ std::string upper_case(std::string text) {
     return text;
 }
 
-// Text that man shows as it is. A `-` alone would become a hyphen, which no terminal finds when an
-// option is pasted; a line that begins with `.` or `'` would be a request.
+// Text that man shows as it is. A plain `-` would become a hyphen, and an option that is pasted
+// would not be known. A line that begins with `.` or `'` would be a request.
 std::string escaped(std::string_view text) {
     std::string out;
     bool line_begins = true;

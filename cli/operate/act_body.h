@@ -1,6 +1,6 @@
 #pragma once
-// The JSON object that says what an act is to do: each member is read once, and what nobody has
-// read is refused, so that no misspelled limit is passed over. Used by one thread.
+// The JSON object that says what an act has to do. Each member is read once, and a member that
+// nobody has read is refused, so that a misspelled limit is not ignored. Used by one thread.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ class ActRefused : public std::runtime_error {
     int status_;
 };
 
-// Each function throws ActRefused (400) where the member has another type or is out of range.
+// Each function throws ActRefused (400) if the member has another type or is out of range.
 class ActBody {
   public:
     explicit ActBody(const std::string& text);

@@ -131,7 +131,7 @@ nlohmann::json redrive_letters(Act& act) {
     act.reason = dry_run ? act.body.text("reason") : act.body.needed("reason");
     act.body.end();
     Connection connection = act.session(topic.name);
-    // DANGER: before the letters are read, as in `onceward dlq redrive`.
+    // DANGER: take the lock before the letters are read, as in `onceward dlq redrive`.
     if (!dry_run && !lock_redrives(connection, filter.group, filter.topic)) {
         throw ActRefused(409, "Another redrive of this topic is under way.");
     }
@@ -210,12 +210,12 @@ nlohmann::json forget_key(Act& act) {
     return answer;
 }
 
-// A path of the file may be in it, which need not be UTF-8.
+// It may contain the path of a file, which need not be UTF-8.
 std::string text_of(const nlohmann::json& json) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Two rows in the audit log, because it is no transaction: the process applies it by itself.
+// Two rows in the audit log, because a reload is no transaction: the process applies it by itself.
 nlohmann::json reload_configuration(Act& act) {
     act.reason = act.body.text("reason");
     act.body.end();
@@ -234,7 +234,7 @@ nlohmann::json reload_configuration(Act& act) {
         record(refused || under_way ? "incomplete" : "done",
                {{"result", answer.at("result")}, {"refusal", answer.at("refusal")}});
     } catch (const std::exception& error) {
-        // What the process has done stays done, and the log above says that it began.
+        // What the process has done stays done, and the first row says that it began.
         const auto* const refused_by = dynamic_cast<const PostgresError*>(&error);
         log_error("admin.act_not_audited",
                   {{"act", "reload"},

@@ -12,14 +12,14 @@
 
 namespace onceward {
 
-// Reloads the configuration: an object with `result` (`applied`, `unchanged`, `refused` or
-// `under_way`), `refusal` and `consequences`. Waits for the end of it, for as long as a drain may
-// take; if it has not ended then, it is under way still. Throws std::runtime_error once `stopped`
-// says that the process ends.
+// Reloads the configuration. Returns an object with `result` (`applied`, `unchanged`, `refused` or
+// `under_way`), `refusal` and `consequences`. Waits for its end as long as a drain may take; if it
+// has not ended then, it is still under way. Throws std::runtime_error once `stopped` says that the
+// process ends.
 using ReloadAct = std::function<nlohmann::json(const std::function<bool()>& stopped)>;
 inline constexpr const char* still_under_way = "under_way";
 
-// Answers 404 to what is no act. The configuration outlives it; each act sees the current one.
+// Answers 404 for an unknown act. The configuration outlives it; each act sees the current one.
 // `reload`: empty if the process cannot. Does not throw.
 AdminActs admin_acts(const CurrentConfiguration& current, ReloadAct reload = {});
 

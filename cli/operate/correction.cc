@@ -41,8 +41,8 @@ std::string problem_of_correction(const std::string& group, const TopicConfigura
     if (second.rejection || second.skipped) {
         return "the payload would not be applied: " + reason_of(second);
     }
-    // One that cannot be decoded has the text of its key alone, and only if the payload has no part
-    // in it. Then the same text is the same key.
+    // If the letter cannot be decoded, at most the text of its key is known, and only if the
+    // payload has no part in it. Then the same text is the same key.
     const bool known = first.digest != Digest{};
     if (!known && first.key_text.empty()) {
         return "the letter has no key that a correction could have too (" + reason_of(first) + ")";

@@ -1,6 +1,6 @@
 #pragma once
-// Whether a payload may be sent in place of a dead letter's own. Pure, but for the files that the
-// topic's format names.
+// Whether a payload may be sent in place of a dead letter's own. Pure, except for the files that
+// the topic's format names.
 
 #include <memory>
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace onceward {
 
-// Why it may not; '' if it may. DANGER: only under the letter's own idempotency key. Under another
-// one the letter and its correction could both take effect. `schemas`: a patient source if the
-// topic has a registry, else null. Throws FormatError, and std::runtime_error if a schema cannot be
-// had.
+// Why it may not be sent; '' if it may. DANGER: only under the letter's own idempotency key. Under
+// another one the letter and its correction could both take effect. `schemas`: a patient source if
+// the topic has a registry, else null. Throws FormatError, and std::runtime_error if a schema is
+// not available.
 std::string problem_of_correction(const std::string& group, const TopicConfiguration& topic,
                                   const DeadLetterRecord& letter, const std::string& payload,
                                   std::shared_ptr<SchemaSource> schemas = nullptr);

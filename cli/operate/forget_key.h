@@ -1,6 +1,6 @@
 #pragma once
-// A key's claims taken out by hand, for `onceward forget` and the admin port. Used by one thread;
-// throws PostgresError, and std::runtime_error where a ledger is locked all the time.
+// Removes a key's claims by hand, for `onceward forget` and the admin port. Used by one thread;
+// throws PostgresError, and std::runtime_error if a ledger stays locked.
 
 #include <chrono>
 #include <stdexcept>
@@ -12,10 +12,10 @@
 
 namespace onceward {
 
-// One try holds up the ledger's commits for as long at most, while it waits.
+// While it waits, one try holds up the ledger's commits for this long at most.
 inline constexpr std::chrono::seconds forget_lock_timeout{1};
 
-// Tries again while the ledger is locked; `what` was, if it is all the time.
+// Tries again while the ledger is locked. `what`: what the error says was locked all the time.
 template <class Work>
 auto unlocked(const std::string& what, Work work) {
     constexpr int most_tries = 30;

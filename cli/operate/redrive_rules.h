@@ -1,5 +1,5 @@
 #pragma once
-// What a redrive has to know of its topic. Pure.
+// What a redrive has to know about its topic. Pure.
 
 #include "cli/configuration/configuration.h"
 #include "cli/dlq/redrive.h"

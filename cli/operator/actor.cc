@@ -40,7 +40,7 @@ std::string to_setting(const Actor& actor) {
     for (const auto& [name, text] : parts) {
         if (!text->empty()) said[name] = *text;
     }
-    // A word may have bytes that are no UTF-8.
+    // A word may have bytes that are not UTF-8.
     return said.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

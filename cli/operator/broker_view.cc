@@ -8,8 +8,8 @@ namespace {
 
 constexpr int tries_while_moving = 30;  // half a second apart
 
-// Asks again while a leader or a coordinator is only on its way: a broker that has just started, a
-// topic that was just made, or a group's first visit.
+// Asks again while a leader or a coordinator is not there yet: when a broker has just started, when
+// a topic was just made, or at a group's first visit.
 template <typename Question>
 auto ask(Question question) {
     for (int tries = tries_while_moving;; --tries) {

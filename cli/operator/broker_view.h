@@ -13,14 +13,14 @@ namespace onceward {
 class BrokerView {
   public:
     explicit BrokerView(const KafkaOptions& options) : source_(options, 0, {}, listener_) {}
-    // What is asked once.
+    // Questions through it are asked only once.
     BrokerQueries queries() const { return source_.queries(); }
     std::optional<Offset> group_offset(const TopicPartition& partition);
-    // Logs what the client's connections complain of, and returns the last of it that says why no
-    // broker would ever answer: a refused login, or TLS that fails. nullopt if there is none.
+    // Logs the errors of the client's connections, and returns the last one after which no broker
+    // would ever answer: a refused login, or TLS that fails. nullopt if there is none.
     std::optional<KafkaError> refusal();
     LogRange range(const TopicPartition& partition);
-    // The first offset whose record is not older; the log's end where there is none.
+    // The first offset whose record is not older; the log's end if there is none.
     Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);
 
   private:

@@ -124,7 +124,7 @@ CLI::Validator position_check() {
 FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::string& group,
                         const TopicPartition& partition, const FencePosition& position,
                         bool adopt) {
-    // What is asked of the log is asked before any row is locked.
+    // The log is asked before any row is locked.
     FenceMovePlan plan{
         partition, std::nullopt, resolve_position(log, partition, position), adopt, {}};
     plan.from = fence_of(connection, group, partition);
@@ -154,8 +154,8 @@ SkipOutcome skip_range(Connection& connection, const std::string& group,
     const QueryResult held = transaction.query(sql::offsets_hold, key);
     if (held.rows() == 0) return {.fence = std::nullopt};
     const Offset fence{held.integer(0, 0)};
-    // Somebody may have moved it since the operator checked: nothing that was not checked is
-    // skipped.
+    // Somebody may have moved the fence since the operator checked. Offsets that were not checked
+    // are not skipped.
     if (fence != begin) return {.fence = fence};
     transaction.query(sql::offsets_move, Parameters(key).integer(end.raw()).boolean(false));
     transaction.query(sql::suspects_clear, key);

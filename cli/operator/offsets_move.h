@@ -25,10 +25,10 @@ struct FencePosition {
 std::optional<FencePosition> position_of(const std::string& text);
 // `option`: what the text was given for. Throws UsageError.
 FencePosition parse_position(const std::string& text, const std::string& option = "--set");
-// For CLI11's check(): the same, before anything is connected to.
+// For CLI11's check(): the same, before any connection is made.
 CLI::Validator position_check();
 
-// `log` may be missing where the position is an offset.
+// `log` may be null if the position is an offset.
 Offset resolve_position(BrokerView* log, const TopicPartition& partition,
                         const FencePosition& position);
 
@@ -41,7 +41,7 @@ std::optional<Offset> fence_of(Connection& connection, const std::string& group,
 
 struct FenceMovePlan {
     TopicPartition partition;
-    std::optional<Offset> from;  // none: there is no fence yet
+    std::optional<Offset> from;  // nullopt: there is no fence yet
     Offset to;
     bool adopt = false;  // the topic was recreated; the row becomes the new log's
     std::vector<std::string> warnings;

@@ -17,7 +17,7 @@ bool has_source(const Configuration& part, const std::string& name) {
            std::ranges::any_of(part.route_upstreams, is_named);
 }
 
-// What is left of the configuration's servers.
+// The servers of the configuration that the command is for.
 std::vector<Configuration> wanted(const OperatorOptions& options, const std::string& source,
                                   const Configuration& configuration) {
     std::vector<Configuration> parts = used_databases(configuration);
@@ -34,8 +34,7 @@ std::vector<Configuration> wanted(const OperatorOptions& options, const std::str
     if (std::ranges::any_of(parts, has_it)) {
         keep(has_it);
     } else if (is_route_name(source)) {
-        // Before anybody asks which server it is on: a route that does not exist, or claims
-        // nothing.
+        // Checked before the server is looked up: the route may not exist, or may claim nothing.
         static_cast<void>(scope_of(configuration, route_named(configuration, source)));
     }
     return parts;
@@ -45,7 +44,7 @@ UsageError name_one(const std::string& why) {
     return UsageError(why + ": name one of the configuration's databases with --database");
 }
 
-// 42501, which the role's missing right has.
+// 42501 is the SQLSTATE if the role lacks a right.
 bool tells_missing_right(const std::exception& error) {
     const auto* postgres = dynamic_cast<const PostgresError*>(&error);
     return postgres != nullptr && postgres->sqlstate() == "42501";
@@ -91,7 +90,7 @@ void add_json_flag(CLI::App& command, OperatorOptions& options) {
 }
 
 void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question) {
-    // Without one `forget` erases all results of a tenant, which no empty variable is to ask for.
+    // Without a key `forget` erases all results of a tenant. An empty variable must not cause that.
     command.add_option("key", question.key, "The key as the message carries it")
         ->required()
         ->check(not_empty("a key"));

@@ -18,8 +18,8 @@
 
 namespace onceward {
 
-// A command's own options derive from these. Those from `group` on are only offered where they mean
-// something.
+// A command's own options derive from these. Those from `group` on are offered only by commands
+// that use them.
 struct OperatorOptions {
     ConfigFile config;
     std::string dsn;
@@ -64,11 +64,11 @@ struct OperatorSetup {
 std::vector<OperatorSetup> operator_setups(const OperatorOptions& options,
                                            const std::string& command,
                                            const std::string& source = "");
-// The only one. Throws UsageError where there are more, or none.
+// The only one of them. Throws UsageError if there are more, or none.
 OperatorSetup operator_setup(const OperatorOptions& options, const std::string& command,
                              const std::string& source = "");
 
-// The group that was named, else the configuration's. Throws UsageError where there is neither.
+// The group that was named, else the configuration's. Throws UsageError if there is neither.
 std::string group_of(const OperatorSetup& setup, const std::string& named);
 // The configuration. Throws UsageError with `why` it is needed if there is none.
 const Configuration& configuration_of(const OperatorSetup& setup, const std::string& why);
@@ -82,15 +82,16 @@ Connection writing_session(const OperatorSetup& setup);
 // The same for `migrate`, whatever the schema's version is.
 Connection migrating_session(const OperatorSetup& setup);
 
-// If it says that the role lacks a right (42501): a line on standard error, how the role gets it.
+// If the error says that the role lacks a right (42501), a line on standard error says how the role
+// gets it.
 void tell_missing_right(const std::exception& error);
 
-// Runs the work on each server, whatever another one says: the worst of its exit codes. Where there
-// are several, a server's failure is its line on standard error.
+// Runs the work on each server, no matter what another one returns. Returns the worst of the exit
+// codes. If there are several servers, a server's failure is its line on standard error.
 int on_each(const std::vector<OperatorSetup>& setups,
             const std::function<int(const OperatorSetup&)>& work);
 
-// What the work found on each server, a JSON array each: all of it, with each one's `database`.
+// The JSON arrays that the work found on each server, as one, in which each row has its `database`.
 struct Collected {
     nlohmann::json rows = nlohmann::json::array();
     int code = exit_ok;
@@ -101,7 +102,7 @@ struct Collected {
 Collected collect(const std::vector<OperatorSetup>& setups,
                   const std::function<nlohmann::json(const OperatorSetup&)>& work);
 
-// exit_interrupted, which is said, unless the work is done.
+// Returns exit_interrupted, and says so, unless the work is done.
 int exit_of_run(bool finished);
 
 // Registers the work of `command`, which gets what its options were bound to.

@@ -1,7 +1,7 @@
 #pragma once
 // A moment as an operator writes it, the same for every option that takes one: as Onceward prints
 // times (2026-01-31 12:00:00.5+00), RFC 3339 (2026-01-31T12:00:00Z), the date alone, which is its
-// midnight in UTC, or how long ago (90s, 15m, 1h, 7d). Pure but for the clock of moment_of().
+// midnight in UTC, or how long ago (90s, 15m, 1h, 7d). Pure, except for the clock of moment_of().
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -21,8 +21,8 @@ std::optional<std::chrono::milliseconds> parse_moment(const std::string& text,
 // not given.
 std::optional<std::chrono::milliseconds> moment_of(const std::string& text);
 
-// What an option takes, and what it got instead: `takes WHAT, not TEXT`, and if only the zone is
-// missing, how it is written.
+// What an option takes, and what it got instead: `takes WHAT, not TEXT`. If only the zone is
+// missing, it also says how the zone is written.
 std::string not_taken(const std::string& what, const std::string& text);
 
 // For CLI11's check().

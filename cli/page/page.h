@@ -21,11 +21,11 @@ class AdminPage {
     // in the page's thread.
     AdminPage(const CurrentConfiguration& current, PageReads::Status status);
     ~AdminPage();
-    // Ends the page's thread; what is asked later gets 503. To be called before the server ends,
-    // which the answers belong to.
+    // Ends the page's thread; later questions get 503. Call it before the server ends, which the
+    // answers belong to.
     void stop();
 
-    // False if the path is none of the page's. REQUIRES: the method is GET or HEAD.
+    // False if the path does not belong to the page. REQUIRES: the method is GET or HEAD.
     bool handle(const HttpRequest& request, const HttpServer::Answer& answer);
 
   private:

@@ -39,7 +39,8 @@ std::optional<HttpResponse> file_response(const HttpRequest& request,
     HttpResponse response;
     response.headers = {{"Content-Type", std::string(file->type)},
                         {"ETag", std::string(file->tag)},
-                        // Asked for each time: after an upgrade the page is the new program's.
+                        // The browser asks each time, so that after an upgrade it shows the new
+                        // program's page.
                         {"Cache-Control", "no-cache"},
                         {"Vary", "Accept-Encoding"}};
     add_page_headers(response);

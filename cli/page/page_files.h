@@ -18,15 +18,15 @@ struct PageFile {
     std::string_view gzip;
 };
 
-// Empty if the build had no npm to fetch the page's libraries with.
+// Empty if the build had no npm to fetch the page's libraries.
 std::span<const PageFile> page_files();
 
-// nullopt if the request asks for none of them. With 304 for a client that has it already.
+// nullopt if the request asks for none of them. Status 304 for a client that has the file already.
 std::optional<HttpResponse> file_response(const HttpRequest& request,
                                           std::span<const PageFile> files = page_files());
 
-// Adds what keeps the page to itself: no script, style, picture or request from elsewhere, and no
-// frame around it.
+// Adds the headers that isolate the page: no script, style, picture or request from elsewhere, and
+// no frame around it.
 void add_page_headers(HttpResponse& response);
 
 }  // namespace onceward

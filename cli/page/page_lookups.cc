@@ -52,7 +52,7 @@ nlohmann::json letter_json(const Letter& letter, const DeadLetterRecord& record)
     if (cut) shown.payload->resize(shown_bytes);
     nlohmann::json json = to_json(letter, shown);
     json["payload_cut"] = cut;
-    // What is not text is shown as its bytes too.
+    // If it is not text, its bytes are shown too.
     const bool text = !shown.payload || shown.payload->find('\0') == std::string::npos;
     if (!text) json["payload_hex"] = hex(std::string_view(*shown.payload).substr(0, 1024));
     return json;

@@ -19,7 +19,7 @@ struct PageEvent {
     std::chrono::system_clock::time_point at{};
     Kind kind = Kind::assigned;
     int worker = 0;
-    TopicPartition partition;  // of worker_ended: none
+    TopicPartition partition;  // none for worker_ended
     std::string text = {};     // why
 };
 std::string_view to_text(PageEvent::Kind kind);

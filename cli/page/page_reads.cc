@@ -137,7 +137,7 @@ std::vector<PartitionView> PageReads::all_partitions(nlohmann::json& into) {
     return views;
 }
 
-// How far other processes' partitions lag is not in PostgreSQL.
+// PostgreSQL does not have the lag of other processes' partitions.
 void PageReads::ask_brokers(std::vector<PartitionView>& views) {
     if (Clock::now() < brokers_again_) return;
     int questions = 0;
@@ -187,7 +187,7 @@ void PageReads::add_rates(nlohmann::json& topics, const std::vector<PartitionVie
         reading.topics[view.partition.topic] += view.totals;
     }
     std::erase_if(readings_, [&](const Reading& old) { return now - old.at > 4 * rates_over; });
-    // The youngest that is old enough, else the oldest.
+    // The youngest reading that is old enough, else the oldest.
     const Reading* before = readings_.empty() ? nullptr : &readings_.front();
     for (const Reading& old : readings_) {
         if (now - old.at >= rates_over) before = &old;

@@ -1,8 +1,8 @@
 #pragma once
-// What the page asks: a path under /api/ to JSON. Reads PostgreSQL over a session for each server,
-// which is opened when it is needed, and asks the brokers for the lag of other processes'
-// partitions. Used by the page's thread alone. What one server refuses is part of the answer, and
-// the others' parts are there.
+// Answers what the page asks: from a path under /api/ to JSON. Reads PostgreSQL over a session for
+// each server, which is opened when it is needed, and asks the brokers for the lag of other
+// processes' partitions. Used by the page's thread alone. If one server refuses, the answer says so
+// and still has the parts of the others.
 
 #include <chrono>
 #include <functional>
@@ -32,12 +32,12 @@ class PageReads {
     PageReads(const Configuration& configuration, Status status);
     ~PageReads();
 
-    // After a reload: it has the same servers.
+    // After a reload; the new configuration has the same servers.
     void use(const Configuration& configuration);
     // Notes what the process does now.
     void look();
     HttpResponse answer(const PageRequest& request);
-    // Closes the sessions, since nobody asks.
+    // Closes the sessions. Called when nobody asks.
     void rest();
 
   private:

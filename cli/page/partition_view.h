@@ -1,6 +1,6 @@
 #pragma once
 // The group's partitions as any of its processes sees them: the fences' rows for all, and what this
-// process knows of those that it has. Plain values; reading the rows is a PostgresError where it
+// process knows of those that it has. Plain values; reading the rows throws PostgresError if it
 // fails; the rest is pure.
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,7 +23,7 @@ struct PartitionView {
     std::string moved_at = {};
     bool retired = false;
     Totals totals = {};
-    // Known where this process has the partition; the lag of others is asked of the brokers.
+    // Known if this process has the partition; the brokers are asked for the lag of others.
     std::optional<std::int64_t> lag = {};
     std::optional<int> worker = {};  // of this process; nullopt: it is another's
     PartitionPhase phase = PartitionPhase::wants_fence;

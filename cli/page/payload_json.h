@@ -1,6 +1,6 @@
 #pragma once
-// A dead letter's payload as JSON, where its topic's format is Protobuf. Used by one thread: what
-// was loaded of a topic's types is kept.
+// A dead letter's payload as JSON, if its topic's format is Protobuf. Used by one thread: what was
+// loaded of a topic's types is kept.
 
 #include <map>
 #include <memory>
@@ -17,10 +17,10 @@ class PayloadJson {
   public:
     explicit PayloadJson(const Configuration& configuration);
     ~PayloadJson();
-    // What was loaded, because the configuration has changed.
+    // Drops the loaded types, because the configuration has changed.
     void forget();
-    // nullopt if the topic's format is another, its types cannot be loaded, or the payload is not
-    // of them.
+    // nullopt if the topic has another format, its types cannot be loaded, or the payload does not
+    // have such a type.
     std::optional<std::string> of(const std::string& topic, const std::string& payload);
 
   private:

@@ -1,5 +1,5 @@
 #pragma once
-// What a changed configuration leads to, said so that somebody can decide. Plain values.
+// What a changed configuration leads to, said so that an operator can decide. Plain values.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -17,8 +17,8 @@ struct Consequence {
         danger,   // messages may be applied twice, not applied, or wait for nobody
     };
     Level level = Level::nothing;
-    // Whether a process that runs can take it: see cli/process/reload.h. Also what is dangerous may
-    // be, and is taken if somebody wants it.
+    // Whether a running process can take the change: see cli/process/reload.h. A dangerous change
+    // may be such a one, and is taken if somebody wants it.
     bool reloads = false;
     std::string topic = {};  // '': of the whole process
     std::string option = {};  // such as `key.operation`; '' if the topic itself came or went

@@ -16,7 +16,7 @@ const TopicConfiguration* find(const Configuration& configuration, const std::st
     return found == configuration.topics.end() ? nullptr : &*found;
 }
 
-// Some options are computed from others, or written in two ways: their outcome counts.
+// Some options are computed from others, or written in two ways: the resulting values are compared.
 Values values_of(const Configuration& configuration, const TopicConfiguration& topic) {
     const std::string begin = topic.path + ".";
     Values values;

@@ -1,7 +1,7 @@
 #pragma once
-// In which options two configurations differ, by what the options mean: a preset and the sources
-// that it stands for are the same, and so are a default and the same value written out. Every
-// option takes part, one that is added later too. Pure.
+// The options in which two configurations differ, by what the options mean: a preset and the
+// sources that it stands for are the same, and so are a default and the same value written out.
+// Every option takes part, also one that is added later. Pure.
 
 #include <string>
 #include <vector>

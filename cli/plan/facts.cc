@@ -35,7 +35,7 @@ std::string sink_problem(Connection& connection, const TopicConfiguration& topic
     return error.summary();
 }
 
-// Rows on a server that the new configuration does not name for the topic are only `elsewhere`.
+// If the new configuration has the topic on another server, only fences_in is set.
 void merge(PlanFacts& facts, const Configuration& next, const std::string& server, Topics found) {
     std::set<std::string> elsewhere;
     for (const TopicConfiguration& topic : next.topics) {

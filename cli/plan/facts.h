@@ -1,5 +1,5 @@
 #pragma once
-// What PostgreSQL knows of a group, as far as a plan asks for it. Plain values.
+// What PostgreSQL knows about a group, as far as a plan needs it. Plain values.
 
 #include <chrono>
 #include <cstdint>
@@ -33,8 +33,8 @@ struct PlanFacts {
     std::map<std::string, LedgerFacts> ledgers;  // those that either configuration names
 };
 
-// Asks each PostgreSQL server of the new configuration; writes nothing. Takes about as long for a
-// hundred million claims as for one: see count_claims(). `now` may be null. Throws PostgresError,
+// Asks each PostgreSQL server of the new configuration; writes nothing. It takes about as long for
+// a hundred million claims as for one: see count_claims(). `now` may be null. Throws PostgresError,
 // ServerRefused, MigrationError.
 PlanFacts read_facts(const Configuration* now, const Configuration& next);
 

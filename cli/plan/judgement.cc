@@ -90,8 +90,8 @@ class Judge {
         }
     }
 
-    // A worker that is started with it, and what it needs, are there already, or a restart makes
-    // them: a session with its server, and the relay of what it publishes.
+    // A new topic needs a worker with a session on its server, and a relay if it publishes. Either
+    // they exist already, or a restart makes them.
     void judge_added(const TopicConfiguration& topic) {
         const TopicFacts* const facts = facts_of(facts_, topic.name);
         Consequence made{.level = Level::safe, .reloads = true, .topic = topic.name};
@@ -134,7 +134,7 @@ class Judge {
                                      next_.group + " --topic " + topic + "`"});
     }
 
-    // What PostgreSQL alone knows. A process would take it, and its topic halt.
+    // What only PostgreSQL knows. A process would take the change, and its topic would halt.
     void judge_facts_of(const TopicConfiguration& topic) {
         const TopicFacts* const facts = facts_of(facts_, topic.name);
         if (facts == nullptr) return;

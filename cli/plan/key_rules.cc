@@ -20,7 +20,7 @@ bool is_one_of(const char* const (&names)[count], const std::string& option) {
     return std::ranges::find(names, option) != std::end(names);
 }
 
-// A ledger as it is: as PostgreSQL has it, else as it was configured.
+// A ledger as it is now: as PostgreSQL has it, else as it was configured.
 std::optional<LedgerFacts> known_ledger(const KeyChange& change, const std::string& name) {
     const auto fact = change.facts.ledgers.find(name);
     if (fact != change.facts.ledgers.end()) return fact->second;

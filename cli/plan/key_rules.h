@@ -1,6 +1,6 @@
 #pragma once
-// What happens with the claims that a ledger has if a topic is read in another way: whether its
-// keys are the same, where they are looked for, and for how long. Pure.
+// What happens to the claims of a ledger if a topic is read in another way: whether its keys are
+// the same, in which ledger they are searched, and for how long. Pure.
 
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ struct KeyChange {
     const PlanFacts& facts;
 };
 
-// Whether judge_keys() judges the option, so that nobody else has to.
+// Whether judge_keys() judges the option, so that nothing else has to.
 bool is_of_keys(const std::string& option);
 std::vector<Consequence> judge_keys(const KeyChange& change);
 

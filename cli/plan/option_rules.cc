@@ -21,8 +21,8 @@ constexpr const char* wait_for_zero =
 constexpr const char* same_effects =
     "replay what the new target has to have: `onceward replay --help`";
 
-// What may be changed while workers run says so: the policies. An option that is not here takes
-// effect with a restart.
+// What may be changed while workers run: the policies, whose rules say so. An option that is not
+// here takes effect with a restart.
 constexpr Rule topic_rules[] = {
     {"start", Level::safe, true,
      "partitions without a fence begin elsewhere; those with one do not"},
@@ -108,7 +108,7 @@ Consequence judged(std::span<const Rule> rules, const std::string& option) {
 }
 
 // Policies by which a message is passed, or applied as often as it is sent. Somebody wants that, or
-// has mistaken it for something else.
+// has confused the policy with another one.
 void warn_of(Consequence& policy, const std::string& text, const std::string& instead) {
     policy.level = Level::danger;
     policy.text = text;

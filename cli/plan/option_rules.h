@@ -1,5 +1,5 @@
 #pragma once
-// What a changed option leads to where that hangs on the option alone: a table. Pure.
+// What a changed option leads to, if that depends on the option alone: a table. Pure.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The admin port of `onceward run`: opened as configured. Used by one thread. A port that cannot be
-// had is said once, and tried again: the messages matter more than who watches them.
+// The admin port of `onceward run`: opened as configured. Used by one thread. If the port is not
+// available, that is logged once and tried again: messages matter more than their observers.
 
 #include <chrono>
 #include <functional>
@@ -19,10 +19,11 @@ namespace onceward {
 class AdminPort {
   public:
     // The slots outlive it.
-    // `servers`: for the group's durable totals, read when they are asked for, not more often than
-    // `totals_every`. Shorter shows them sooner, and asks PostgreSQL more often. `complete` adds
-    // what the slots do not know of, in the server's own threads. `act`: for whom `access` lets
-    // operate. `page`: what the page shows, which outlives it; null: there is no page.
+    // `servers`: for the group's durable totals, which are read when they are asked for, but not
+    // more often than `totals_every`. A shorter time shows them sooner and asks PostgreSQL more
+    // often. `complete` adds what the slots do not know, in the server's own threads. `act`: for
+    // callers whom `access` lets operate. `page`: what the page shows, which outlives it; null:
+    // there is no page.
     AdminPort(std::optional<ListenAddress> address, const WorkerSlots& slots,
               const std::vector<ConnectionOptions>& servers,
               std::chrono::milliseconds totals_every = std::chrono::seconds(10),
@@ -31,7 +32,7 @@ class AdminPort {
     ~AdminPort();
     // To be called again and again: opens the port as long as it is not open.
     void tend();
-    // Where it listens; none while it does not.
+    // Where it listens; nullopt while it does not.
     std::optional<ListenAddress> address() const;
 
   private:

@@ -44,7 +44,7 @@ void ManagerSocket::close_socket() {
 bool ManagerSocket::send(const std::string& lines) {
     if (!connected()) return false;
     if (::send(socket_, lines.data(), lines.size(), MSG_NOSIGNAL) >= 0) return true;
-    // A manager that was replaced has another socket under the same name.
+    // After a manager was replaced, another socket has the same name.
     if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ENOBUFS) {
         close_socket();
     }
@@ -52,7 +52,7 @@ bool ManagerSocket::send(const std::string& lines) {
 }
 
 void ManagerSocket::wait(std::chrono::milliseconds limit) const {
-    // Without a socket this is a pause alone.
+    // Without a socket this is only a pause.
     pollfd wanted{.fd = socket_, .events = POLLOUT, .revents = 0};
     static_cast<void>(poll(&wanted, 1, static_cast<int>(limit.count())));
 }

@@ -15,9 +15,9 @@ class ManagerSocket {
     ~ManagerSocket();
     ManagerSocket(const ManagerSocket&) = delete;
     ManagerSocket& operator=(const ManagerSocket&) = delete;
-    // False if it was not taken: the manager's queue is full, or it is not there.
+    // False if it was not taken: the manager's queue is full, or there is no manager.
     bool send(const std::string& lines);
-    // Until it may take something again, or for `limit`.
+    // Waits until it may take something again, or for `limit`.
     void wait(std::chrono::milliseconds limit) const;
 
   private:

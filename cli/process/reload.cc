@@ -74,8 +74,8 @@ ReloadPlan plan_reload(const Configuration& now) {
     }
     plan.outcome.consequences = judge(&now, loaded.configuration, {});
     if (plan.outcome.consequences.empty()) return plan;
-    // DANGER: all of it or nothing. A process with a part of a configuration is one that nobody has
-    // written.
+    // DANGER: apply all of it or nothing. With a part of it the process would run with a
+    // configuration that nobody has written.
     plan.outcome.refusal = restarts_of(plan.outcome.consequences);
     plan.outcome.result = plan.outcome.refusal.empty() ? Result::applied : Result::refused;
     if (plan.outcome.result == Result::refused) return plan;

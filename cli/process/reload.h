@@ -1,8 +1,8 @@
 #pragma once
-// Reloads the configuration's file while the process works. What is asked for by a signal or at the
-// admin port is done by the thread that calls tend(): the new file is read, checked and judged as a
-// whole; only if a running process can take all that it changes is any of it applied. Else the
-// process continues as it is. One reload is under way at a time; those who ask meanwhile share the
+// Reloads the configuration's file while the process works. A reload is requested by a signal or at
+// the admin port, and done by the thread that calls tend(). The new file is read, checked and
+// judged as a whole; it is applied only if a running process can take all of its changes. Otherwise
+// the process continues as it is. One reload is under way at a time; requests during it share the
 // next one. ask() and state() are thread-safe, the rest is for one thread.
 
 #include <chrono>
@@ -29,8 +29,8 @@ struct ReloadOutcome {
 };
 std::string_view to_text(ReloadOutcome::Result result);
 
-// What is to be done with the file as it is now. Reads it and the environment, opens no connection,
-// and changes nothing. Does not throw for what is in the file.
+// What has to be done with the file as it is now. Reads it and the environment, opens no
+// connection, and changes nothing. Does not throw for what is in the file.
 struct ReloadPlan {
     std::shared_ptr<const Configuration> next;  // null unless it is to be applied
     std::set<std::string> servers = {};  // whose topics come, go or change, by name
@@ -41,9 +41,9 @@ ReloadPlan plan_reload(const Configuration& now);
 class Reloads {
   public:
     struct Process {
-        // Lets the workers begin with it. Throws before it has changed anything, or not at all.
+        // Lets the workers begin with it. If it throws, it has not changed anything.
         std::function<void(const ReloadPlan& plan)> apply;
-        // Whether the workers of before have ended, and new ones have begun in place of all.
+        // Whether the old workers have ended, and new ones have begun in place of all.
         std::function<bool()> applied;
         // For the service manager: before the file is read, and when all is done.
         std::function<void()> begins;
@@ -75,7 +75,7 @@ class Reloads {
     ReloadState state_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
-// For the admin port: asks, and waits for this long at most, as other acts wait meanwhile.
+// For the admin port: asks, and waits for this long at most, as other acts wait during that time.
 ReloadAct reload_act(Reloads& reloads, std::chrono::milliseconds limit);
 
 }  // namespace onceward

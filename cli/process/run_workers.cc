@@ -46,8 +46,8 @@ void warn_of_outbox(Connection& connection, const Configuration& configuration) 
                 {{"group", configuration.group}, {"rows", totals.integer(0, 0)}});
 }
 
-// A server that is away, or read-only in a fail-over, is waited for by the workers; one that is
-// there must have the right schema before anything runs.
+// If a server is away, or read-only in a fail-over, the workers wait for it. One that is there must
+// have the right schema before anything runs.
 void check_schema(const Configuration& configuration) try {
     try {
         ServerSession session({.connection = configuration.postgres});
@@ -78,14 +78,14 @@ struct Server {
 };
 using Servers = std::vector<std::unique_ptr<Server>>;
 
-// Every worker has these; null: nobody. They outlive the workers.
+// What every worker has; null: there is none. They outlive the workers.
 struct Watchers {
     StepObserver* observer;
     Tracer* tracer;
     const Registries& registries;
 };
 
-// The worker of this part of a configuration, which is the server's or will be. It does not start.
+// A worker for this part of a configuration, which the server has or will have. It does not start.
 std::unique_ptr<SlotWorker> make_worker(Server& server, const Configuration& part,
                                         std::size_t number, const Watchers& watchers) {
     WorkerOptions options = make_worker_options(part, static_cast<int>(number),
@@ -96,9 +96,10 @@ std::unique_ptr<SlotWorker> make_worker(Server& server, const Configuration& par
     return make_slot_worker(std::move(options));
 }
 
-// The workers of these servers begin again with the new configuration. All that may fail comes
-// first, the making of the new workers too: a process continues with its old configuration or with
-// the new one. No worker begins before this returns, as tend() is called by the same thread.
+// Starts the workers of these servers again with the new configuration. All that may fail comes
+// first, also the making of the new workers: so a process continues either with its old
+// configuration or with the new one. No worker begins before this returns, as the same thread calls
+// tend().
 void apply(const ReloadPlan& plan, const Servers& servers, const std::vector<Server*>& hosts,
            WorkerSlots& slots, const Watchers& watchers) {
     std::map<const Server*, Configuration> parts;
@@ -148,16 +149,16 @@ void report(const WorkerState& worker) {
     for (const HaltedPartition& halted : status.halted) log_halted(halted);
 }
 
-// Checks the process's memory against its budget, and writes down what it was fetching when that
-// was exceeded. Used by the thread of the run loop; borrows what it is given.
+// Checks the process's memory against its budget. When the budget is exceeded, records what the
+// process was fetching. Used by the thread of the run loop; borrows what it is given.
 class MemoryWatch {
   public:
     MemoryWatch(const CurrentConfiguration& current, const WorkerSlots& slots)
         : current_(current), slots_(slots), budget_(memory_budget(current.get()->memory_budget)) {}
-    // None: nothing is watched.
+    // nullopt: nothing is watched.
     std::optional<std::int64_t> budget() const { return budget_; }
-    // True from when the budget was exceeded: then also says so and notes the suspect. The process
-    // is to leave.
+    // True once the budget was exceeded, after which the process has to leave. The first time it
+    // also logs that and notes the suspect.
     bool exceeded() {
         if (exceeded_ || !budget_) return exceeded_;
         resident_ = memory_.bytes().value_or(0);
@@ -168,7 +169,7 @@ class MemoryWatch {
         note_suspect();
         return true;
     }
-    // Once more, after the workers were drained: they may have moved the suspect's fence.
+    // Called again after the workers were drained: they may have moved the suspect's fence.
     void note_suspect() const {
         if (!suspect_) return;
         const TopicPartition& partition = suspect_->partition;
@@ -227,8 +228,8 @@ Servers make_servers(const Configuration& whole, const std::vector<Configuration
     return servers;
 }
 
-// By the worker's number. A worker is on one server alone: if that cannot be reached, the topics of
-// the others continue. Routes may be alone on their server.
+// By the worker's number. A worker is on one server only: if that cannot be reached, the topics of
+// the others continue. A server may have routes only.
 std::vector<Server*> hosts_of_workers(const Servers& servers) {
     std::vector<Server*> hosts;
     for (const auto& server : servers) {
@@ -254,7 +255,7 @@ int run_workers(const Configuration& configuration, StepObserver* observer) {
     const std::vector<Configuration> parts = used_databases(configuration);
     for (const Configuration& part : parts) check_schema(part);
     std::jthread deadline;  // it outlives what it waits for
-    // Before what records spans, so that it sends the last of them.
+    // Declared before what records spans, so that it sends the last of them.
     const std::unique_ptr<TraceExporter> traces = make_trace_exporter(configuration);
     Tracer* const tracer = tracer_of(traces);
     const Registries registries = make_registries(configuration);

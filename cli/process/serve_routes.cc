@@ -67,8 +67,8 @@ struct GatewayRun::State {
                          .tracer = tracer}) {
         server.start();
     }
-    // First nothing new comes; then what is under way is answered, by way of the front door; the
-    // server, which takes the answers, is the last to go.
+    // First nothing new is accepted. Then what is under way is answered, through the front door.
+    // The server, which takes the answers, ends last.
     ~State() {
         server.stop(std::chrono::milliseconds(0));
         keys.reset();
@@ -107,13 +107,13 @@ void GatewayRun::complete(ProcessStatus& status) const {
     status.server = state_->server.counts();
     if (state_->own) state_->own->complete(status);
     if (!state_->keyed) return;
-    // The guard's session asks of the server what the routes' sessions ask.
+    // The guard's session asks the same of the server as the routes' sessions.
     status.front_door.emplace(state_->upkeep->guard().failure().value_or(""));
     state_->keyed->complete(status);
 }
 
 std::chrono::milliseconds longest_drain(const Configuration& configuration) {
-    // A call is not broken off: what it did would be in doubt.
+    // A call is not interrupted: its effect would be in doubt.
     std::chrono::milliseconds longest_call{0};
     for (const auto& [place, kept] : configuration.route_upstreams) {
         longest_call = std::max(longest_call, configuration.http.routes[place].upstream.timeout);
@@ -139,7 +139,7 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
     // Declared before what records spans, so that it sends the last of them.
     const std::unique_ptr<TraceExporter> traces = make_trace_exporter(configuration);
     GatewayRun gateway(configuration, observer, nullptr, tracer_of(traces));
-    // None: workers are of `onceward run`.
+    // Empty: only `onceward run` has workers.
     const WorkerSlots slots(configuration.group, {}, {});
     std::atomic<bool> draining = false;
     const auto complete = [&gateway, &draining, &traces](ProcessStatus& status) {

@@ -66,7 +66,7 @@ void ServiceManager::ready() {
 
 void ServiceManager::reloading() {
     if (!socket_) return;
-    // An earlier reload that it has not heard of has ended. It counts the last one for both.
+    // An earlier reload that the manager has not heard of has ended. The last one counts for both.
     kept_ = {"RELOADING=1\nMONOTONIC_USEC=" + microseconds(monotonic_time())};
     send_kept();
 }
@@ -83,13 +83,13 @@ void ServiceManager::tend(const WorkerSlots& slots,
 
 void ServiceManager::tend(const std::function<ProcessStatus()>& process, Clock::time_point now) {
     if (!socket_ || !send_kept() || now < next_) return;
-    // A third: two signs may be late before the manager acts.
+    // A third of the time: two signs may be late before the manager acts.
     next_ = now + (watchdog_ == 0us ? status_every : std::min(status_every, watchdog_ / 3));
     const ProcessStatus status = process();
     std::string lines;
     std::string line = status_line(readiness(status));
     if (line != status_) lines = "STATUS=" + line + "\n";
-    // DANGER: only of a process that lives. A sign of life at any time would keep a worker whose
+    // DANGER: send it only for a process that lives. Sent at any time, it would keep a worker whose
     // reader is stuck, with its partitions, for ever.
     if (watchdog_ != 0us && liveness(status).good()) lines += "WATCHDOG=1\n";
     if (!lines.empty() && socket_->send(lines)) status_ = std::move(line);
@@ -102,7 +102,8 @@ void ServiceManager::stopping(std::chrono::milliseconds longest) {
     if (watchdog_ != 0us) lines += "\nWATCHDOG=1\nWATCHDOG_USEC=" + limit;
     kept_ = {std::move(lines)};
     if (send_kept()) return;
-    // The drain has the caller's thread now, and the manager would kill the process in its midst.
+    // The drain needs the caller's thread. Without the message the manager would kill the process
+    // during the drain.
     try {
         sender_ = std::jthread([this](const std::stop_token& stop) {
             while (!stop.stop_requested() && !send_kept()) socket_->wait(send_again_every);

@@ -4,9 +4,10 @@
 // thread of the run loop. Throws nothing and waits for nothing: a manager that does not read must
 // not end the process, nor keep it from its work or from its end.
 //
-// What it must hear (that the process is ready, reloads or stops) is kept until its socket takes
-// it, and only the last state with what that needs: two messages at most. The status is sent again
-// until it is taken. A sign of life that is not taken is lost, as the next one says the same.
+// What the manager must hear (that the process is ready, reloads or stops) is kept until its socket
+// takes it. Only the last state is kept, with what that needs: two messages at most. The status is
+// sent again until it is taken. A sign of life that is not taken is lost, as the next one says the
+// same.
 
 #include <chrono>
 #include <deque>
@@ -29,9 +30,9 @@ class ServiceManager {
     using Clock = std::chrono::steady_clock;
     // Reads the environment: whether there is a manager, and how often it wants a sign of life.
     ServiceManager();
-    // Once the start is complete. What waits for an outage to end is started as well.
+    // Call it once the start is complete, even if something still waits for an outage to end.
     void ready();
-    // Before a reload of the configuration; ready() says that it is done.
+    // Call it before a reload of the configuration; ready() says that it is done.
     void reloading();
     // To be called again and again. Sends the status if it changed, and a sign of life if the
     // process is alive by liveness(): without one for WatchdogSec= the manager ends and restarts

@@ -13,13 +13,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Backoff restarts{.first = 2s, .longest = 1min};
-// A worker that lived so long has not failed by what ended the one before it.
+// If a worker lived this long, its failure has nothing to do with the one before it.
 constexpr auto healthy_after = 1min;
 
 }  // namespace
 
-// Two processes under one group.instance.id fence each other: without a growing pause, for ever at
-// the same pace.
+// Two processes with the same group.instance.id fence each other. Without a growing pause they
+// would do so for ever, at the same pace.
 std::chrono::milliseconds restart_pause(int failures) { return restarts.whole(failures); }
 
 WorkerSlots::WorkerSlots(std::string group, std::vector<std::string> databases, Make make)
@@ -30,7 +30,7 @@ WorkerSlots::WorkerSlots(std::string group, std::vector<std::string> databases, 
 }
 
 WorkerSlots::~WorkerSlots() {
-    // Before the workers that they end.
+    // End these before the workers that they stop.
     for (Attempts& attempts : attempts_) attempts.ending.reset();
 }
 
@@ -66,7 +66,7 @@ void WorkerSlots::begin(std::size_t number, Clock::time_point now) {
     slots_[number].worker = std::move(next);
 }
 
-// It stays where it is: no thread but the caller's replaces it.
+// The worker stays there: no thread but the caller's replaces it.
 SlotWorker* WorkerSlots::worker(std::size_t number) const {
     const MutexLock lock(mutex_);
     return slots_[number].worker.get();
@@ -108,15 +108,15 @@ void WorkerSlots::renew(const std::vector<std::size_t>& numbers, const Make& mak
     expects(!renewing(), "one renewal at a time");
     std::vector<Attempts> renewed(numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-        // One that failed is made again without its pause: it was another one's.
+        // A failed worker is made again without its pause: the pause was the old worker's.
         renewed[i].renewing = true;
         renewed[i].next = make(numbers[i]);
         if (SlotWorker* const running = worker(numbers[i])) {
             renewed[i].ending = std::make_unique<Ending>(*running);
         }
     }
-    // DANGER: nothing below may fail. A part of the workers with the new configuration and a part
-    // with the old one is a process that nobody has configured.
+    // DANGER: nothing below may fail. Otherwise some workers would have the new configuration and
+    // others the old one, which nobody has configured.
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         attempts_[numbers[i]] = std::move(renewed[i]);
         if (attempts_[numbers[i]].ending) attempts_[numbers[i]].ending->end();

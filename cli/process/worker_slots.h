@@ -1,7 +1,7 @@
 #pragma once
 // The workers of one process: makes them, recreates one whose consumer failed for good, replaces
 // some by new ones, drains them. start(), tend(), renew(), renewing() and drain() are for one
-// thread; the rest is thread-safe, since the admin port reads meanwhile.
+// thread; the rest is thread-safe, since the admin port reads at the same time.
 
 #include <atomic>
 #include <chrono>
@@ -31,12 +31,12 @@ class WorkerSlots {
     ~WorkerSlots();
     // To be called again and again.
     void tend(Clock::time_point now = Clock::now());
-    // These end as for a shutdown, each on its own, and tend() starts a new one in place of each:
-    // which takes its fences again and knows nothing of what the old one knew. `make` makes the new
-    // ones before anything ends: if one cannot be made, it throws and nothing has changed.
+    // These end as for a shutdown, each on its own, and tend() starts a new one in place of each.
+    // The new one takes its fences again and knows nothing of what the old one knew. `make` makes
+    // the new ones before anything ends: if one cannot be made, it throws and nothing has changed.
     // REQUIRES: not renewing().
     void renew(const std::vector<std::size_t>& numbers, const Make& make);
-    // Until all the new ones have started.
+    // True until all the new ones have started.
     bool renewing() const;
     // All at once: each waits for its own batch in flight. Nothing starts after it.
     void drain();
@@ -50,8 +50,8 @@ class WorkerSlots {
         std::unique_ptr<SlotWorker> worker;
         std::string ended;
     };
-    // A worker that ends because another one takes its place: once end() is called. The destructor
-    // waits for that end.
+    // Ends a worker whose place another one takes, once end() is called. The destructor waits for
+    // that end.
     class Ending {
       public:
         explicit Ending(SlotWorker& worker) : thread_([this, &worker] { run(worker); }) {}
@@ -77,7 +77,7 @@ class WorkerSlots {
     };
     void begin(std::size_t number, Clock::time_point now);
     void fail(std::size_t number, const std::string& why, Clock::time_point now);
-    // It has ended; its counts stay.
+    // The worker has ended; its counts stay.
     void remove(std::size_t number, const std::string& why);
     SlotWorker* worker(std::size_t number) const;
 

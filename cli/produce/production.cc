@@ -78,7 +78,7 @@ class Production {
         return fields;
     }
 
-    // The next record; none at the end of the input. A bad one is an InputError with its line.
+    // The next record; nullopt at the end of the input. A bad one is an InputError with its line.
     std::optional<Prepared> prepare() {
         std::optional<InputRecord> input = reader_();
         if (!input) return std::nullopt;
@@ -120,10 +120,10 @@ class Production {
                         .tag = tag});
     }
 
-    // Only what Kafka has is worth repeating; which partition it went to is known from now on.
+    // Only a record that Kafka has is worth repeating; its partition is known from now on.
     void delivered(const Delivery& delivery) {
         // librdkafka has tried for the whole delivery time-out. The next records would each wait as
-        // long: a queue of them after another, for hours.
+        // long: one full queue after another, for hours.
         const bool failed = !delivery.error.empty();
         if (failed && send_failure(delivery.code) == SendFailure::passing) totals_.gave_up = true;
         const auto found = under_way_.find(delivery.tag);
@@ -150,7 +150,8 @@ class Production {
     }
 
     void flush() {
-        // As long as records are delivered or fail: librdkafka's delivery time-out bounds it.
+        // Ends when all records are delivered or have failed: librdkafka's delivery time-out bounds
+        // it.
         while (!producer_.flush(progress_interval)) show_progress();
     }
 

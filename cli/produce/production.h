@@ -19,14 +19,14 @@ struct ProductionOptions {
     std::string topic;
     FormatOptions format;
     bool csv = false;
-    // The field whose value is the idempotency key; none: a random UUID for each record. It is made
-    // once for each record, so that a retry of librdkafka's carries the same one.
+    // The field whose value is the idempotency key; nullopt: a random UUID for each record. It is
+    // made once for each record, so that a retry of librdkafka's carries the same one.
     std::optional<std::string> key_field;
     std::string key_header = "Idempotency-Key";
-    // The field whose value becomes the record's own key; none: records without a key.
+    // The field whose value becomes the record's own key; nullopt: records without a key.
     std::optional<std::string> record_key_field;
     // This share of the records is sent once more under the same idempotency key, in another
-    // partition where there is one.
+    // partition if there is one.
     double repeat_share = 0;
     std::optional<std::int64_t> count;  // stop after so many records
     std::optional<double> rate;         // records/s at most, repeats not counted
@@ -42,7 +42,7 @@ struct ProductionOptions {
 struct ProductionTotals {
     std::int64_t records = 0;      // read and sent, without their repeats
     std::int64_t unique_keys = 0;  // among them
-    std::int64_t repeats = 0;      // sent on top
+    std::int64_t repeats = 0;      // sent in addition
     std::int64_t failed = 0;       // refused by Kafka, or not acknowledged in time
     std::int64_t bad_lines = 0;
     // Kafka took a record neither at once nor later, so that reading ended before the input did.

@@ -39,7 +39,7 @@ bool one_kind(const KindCounts& kinds) {
            all == kinds.bytes || all == kinds.documents || all == kinds.times;
 }
 
-// The first of these types that takes all values; none if there is none.
+// The first of these types that takes all values; empty if there is none.
 TypeChoice first_fit(const FieldEvidence& evidence, std::initializer_list<const char*> types) {
     for (const char* const type : types) {
         if (evidence.fits({type})) return {type};
@@ -148,7 +148,7 @@ ColumnChoice choose_column(const std::string& field, const DeclaredField* declar
     if (!typed || !take_declared(*declared, evidence, chosen)) {
         choose_by_values(field, evidence, chosen);
     }
-    // NOT NULL only by the schema's word; a sample cannot promise it.
+    // NOT NULL only if the schema says so; a sample cannot promise it.
     chosen.required = declared != nullptr && declared->required && !missing;
     if (declared != nullptr && declared->required && missing) {
         chosen.notes.push_back("always has a value by the schema, and has none in " +

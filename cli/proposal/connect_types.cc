@@ -13,7 +13,7 @@ namespace {
 
 using Entry = std::pair<std::string_view, std::string_view>;
 
-// Names of which the decoder leaves the value as it is.
+// Types whose values the decoder leaves as they are.
 constexpr std::array<Entry, 7> unchanged_types{{{"io.debezium.time.ZonedTimestamp", "timestamptz"},
                                                 {"io.debezium.time.IsoDate", "date"},
                                                 {"io.debezium.time.IsoTimestamp", "timestamptz"},

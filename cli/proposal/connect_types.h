@@ -9,7 +9,7 @@
 
 namespace onceward {
 
-// What a column is called that a schema of this name becomes; nullopt if the name says nothing.
+// The column's type for a schema of this name; nullopt if the name says nothing.
 std::optional<TypeChoice> named_connect_type(const std::string& name);
 
 // By the type alone: `int32`, `string`, `struct`, ...; nullopt for one that is not known.

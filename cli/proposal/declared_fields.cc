@@ -40,7 +40,8 @@ const Json* connect_field(const Json& schema, const std::string& name) {
 
 // ---- Avro ---------------------------------------------------------------------------------------
 
-// What Connect's converter notes of a field: `connect.name` in its type, or in a branch of it.
+// The name that Connect's converter notes for a field: `connect.name` in its type, or in a branch
+// of it.
 std::string connect_name(const Json& type) {
     if (type.is_array()) {
         for (const Json& branch : type) {
@@ -50,7 +51,7 @@ std::string connect_name(const Json& type) {
     return schema_text(type, "connect.name");
 }
 
-// Avro's own logical types are read as such, so only what it has no type for needs a conversion.
+// Avro's own logical types are read as such. Only values that it has no type for need a conversion.
 TypeChoice avro_choice(const AvroSchema::Node& node, const std::string& noted) {
     const bool number = node.type == AvroType::int32 || node.type == AvroType::int64;
     switch (node.logical) {
@@ -91,7 +92,7 @@ bool is_uuid_text(const Json& type) {
     return schema_text(type, "logicalType") == "uuid";
 }
 
-// The record that a type is, also as the branch of a union; nullptr if it is none.
+// The record that a type is, also if it is the branch of a union; nullptr if it is none.
 const AvroSchema::Node* record_in(const AvroSchema& schema, AvroSchema::NodeId id) {
     const AvroSchema::Node& node = schema.node(id);
     if (node.type == AvroType::record) return &node;

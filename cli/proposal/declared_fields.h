@@ -30,7 +30,7 @@ DeclaredRow connect_row(const nlohmann::ordered_json& schema);
 // Throws FormatError if it is no Avro schema. A schema that is no record has no fields.
 DeclaredRow avro_row(const WrittenSchema& schema);
 
-// What all of them say: a field that is missing in one of them is not required, and one that they
+// What all of them say. A field that is missing in one of them is not required; one that they
 // declare in different ways has no type here but a note.
 DeclaredRow common_row(const std::vector<DeclaredRow>& rows);
 

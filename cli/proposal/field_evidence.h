@@ -37,7 +37,7 @@ class FieldEvidence {
     // `declared`: what a schema says of it. `as_key`: its values are counted as keys too.
     explicit FieldEvidence(std::optional<TypeChoice> declared = std::nullopt, bool as_key = false,
                            Provenance provenance = Provenance::field);
-    // Once for each record, also where the field is absent.
+    // Call it once for each record, even if the field is absent.
     void take(const Value& value);
 
     const KindCounts& kinds() const { return kinds_; }

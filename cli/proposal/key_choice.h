@@ -10,8 +10,8 @@
 
 namespace onceward {
 
-// A field that is called as keys are, such as `event_id`; nullopt for another name, else how often
-// it is meant to be a message's own id: 0 is the most.
+// How well a field's name fits a key, such as `event_id`: 0 for the names that most often mean a
+// message's own id, then 1 and so on; nullopt for another name.
 std::optional<int> key_rank(const std::string& field);
 
 struct KeyField {

@@ -178,7 +178,7 @@ std::vector<WrittenSchema> schemas_of(const SampledPayloads& payloads, SchemaSou
     return schemas;
 }
 
-// Whether the registry's schemas say how the payloads are read.
+// Whether the registry's schemas define how the payloads are read.
 bool read_by_registry(const SampledPayloads& payloads, SchemaSource& registry,
                       const WrittenSchema* latest, PayloadShape& shape) {
     const std::vector<WrittenSchema> schemas = schemas_of(payloads, registry, latest, shape);

@@ -28,7 +28,7 @@ std::string table_name(const std::string& topic) {
     return name;
 }
 
-// Reads the sample as a worker would, and collects what is said of each field.
+// Reads the sample as a worker would, and collects what it shows about each field.
 class SampledFields {
   public:
     SampledFields(const PayloadShape& shape, const std::shared_ptr<SchemaSource>& schemas)
@@ -50,7 +50,7 @@ class SampledFields {
                                   : make_decoder(shape.options, paths_);
     }
 
-    // False if the record is no row, or one that is removed.
+    // False if the record is no row, or a row that is removed.
     bool take(const Record& record) {
         std::pmr::monotonic_buffer_resource arena;
         const Decoded decoded = decoder_->decode(record, values_, arena);
@@ -120,7 +120,7 @@ void add_fields(const SampledFields& sampling, std::vector<std::string>& taken,
     }
 }
 
-// A column of what comes whole with each record: text where all of it is, else bytes.
+// A column of bytes that come whole with each record: text if all of them are text, else bytes.
 void add_whole(const std::string& name, const std::string& metadata,
                std::span<const Record> records, std::vector<std::string>& taken,
                Proposal& proposal) {

@@ -1,7 +1,7 @@
 #pragma once
 // A column's type and the conversions before it, as they could be proposed, and whether they take a
-// value. The judges are the sink's own parts, so that what is proposed is what a worker would do.
-// Plain values and pure functions; a trial belongs to one thread.
+// value. The sink's own parts judge that, so that a worker would do what is proposed. Plain values
+// and pure functions; a trial belongs to one thread.
 
 #include <string>
 #include <vector>

@@ -26,8 +26,8 @@ std::string offsets_text(Offset begin, Offset end) {
     return "offsets " + std::to_string(begin.raw()) + " to " + std::to_string(end.raw() - 1);
 }
 
-// The topic's sink, in whose transaction the dead letters of what is applied now are resolved: left
-// open, a redrive would send it once more.
+// The topic's sink. It also resolves, in the sink's transaction, the dead letters of what is
+// applied now: if they stayed open, a redrive would send them once more.
 class Replayed final : public Sink {
   public:
     explicit Replayed(std::unique_ptr<Sink> sink) : sink_(std::move(sink)) {
@@ -182,7 +182,7 @@ class Replay {
             [this](std::span<const FenceMove> moves) { landed(moves); });
     }
 
-    // A result goes with its claim: past dedup there is none to go with.
+    // A result goes with its claim: without dedup there is none.
     void make_answers(const RegisteredLedger& registered) {
         const std::optional<ResultReplayOptions>& wanted = topic_.answers;
         if (!wanted) return;
@@ -199,7 +199,7 @@ class Replay {
 
     // Returns where reading continues.
     Offset take(const TopicPartition& partition) {
-        // Its fence goes when it ends.
+        // Its fence is deleted when the replay ends.
         if (!fences_.look(*session_, partition.topic, partition.partition)) {
             throw std::runtime_error("another run of this replay has finished it, or it was ended");
         }

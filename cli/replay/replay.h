@@ -30,23 +30,23 @@ struct ReplayRange {
 // [{"partition", "begin", "end"}]
 nlohmann::json ranges_json(const std::vector<ReplayRange>& ranges);
 
-// Which part of the request can be replayed, and why that may be less than was asked for. Pure.
+// Which part of the request can be replayed, and why that may be less than was requested. Pure.
 struct ReplayPlan {
-    ReplayRange range;  // empty where nothing can be
+    ReplayRange range;  // empty if nothing can be
     std::vector<std::string> notes;
 };
-// `fence`: of the group. What it has not passed is left to the workers.
+// `fence`: the group's. What it has not passed is left to the workers.
 ReplayPlan plan_replay(const ReplayRange& wanted, const LogRange& log, Offset fence);
 
-// What distinguishes one replay from another: the same words continue the one that has not
-// finished.
+// What distinguishes one replay from another: a request with the same words continues the replay
+// that has not finished.
 struct ReplayRequest {
     std::string group;
     std::string topic;
     std::string description;
     std::string reason;
     std::vector<ReplayRange> ranges;
-    bool dedup = true;  // false: nothing is claimed or asked, and all is applied again
+    bool dedup = true;  // false: nothing is claimed or checked, and all is applied again
 };
 
 struct KnownReplay {
@@ -60,9 +60,9 @@ struct KnownReplay {
 std::string fences_of(const std::string& group, const KnownReplay& replay);
 // The last one with these words; nullopt if there is none.
 std::optional<KnownReplay> find_replay(Connection& connection, const ReplayRequest& request);
-// Writes it down with its fences, unless it is there and has not finished. Then find_replay() has
-// it, and until it ends no claim expires in a ledger that its topic feeds, unless it goes past
-// dedup. What expired before that, the caller asks after this call.
+// Records it with its fences, unless it exists and has not finished. Then find_replay() has it, and
+// until it ends no claim expires in a ledger that its topic feeds, unless it goes past dedup. The
+// caller has to check after this call what expired before it.
 void begin_replay(Connection& connection, const ReplayRequest& request);
 
 struct ReplayOptions {

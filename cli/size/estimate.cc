@@ -22,7 +22,7 @@ Estimate log_disk(const Claims& claims) {
                 product(count_text(claims.open), figures::log_open_disk, "bytes (open)")};
 }
 
-// By the most that was measured: memory that lacks ends a process.
+// By the highest measured figure: a process that lacks memory ends.
 Estimate log_memory(const Claims& claims) {
     const double sealed = claims.live - claims.open;
     const double all =
@@ -41,7 +41,7 @@ Estimate per_second(const Workload& workload, const figures::Figure& figure,
             product(count_text(workload.rate) + "/s", figure, unit)};
 }
 
-// Cores: CPU seconds in each second.
+// Cores: CPU seconds per second.
 Estimate cores(const Workload& workload, const figures::Figure& figure) {
     return {workload.rate / 1e6 * figure.value,
             product(short_number(workload.rate / 1e6) + " million/s", figure, "CPU s a million")};
@@ -97,7 +97,7 @@ SizeEstimate estimate(StoreKind store, const Workload& workload) {
                                                   "s a million");
             break;
         case StoreKind::lease:
-            // Each key that ended is deleted at its retention's end; there is no generation.
+            // Each key is deleted at its retention's end; there is no generation.
             made.disk = {workload.rate * static_cast<double>(workload.retention.count()) *
                              figures::lease_disk.value,
                          product(count_text(workload.rate *

@@ -1,6 +1,6 @@
 #pragma once
-// The measured figures that `onceward size` computes with. Each has the words of docs/scale.md that
-// hold it; a test compares them, so that neither changes without the other.
+// The measured figures that `onceward size` computes with. Each quotes the words of docs/scale.md
+// that state it; a test compares them, so that neither changes without the other.
 
 #include <array>
 #include <string_view>

@@ -17,11 +17,11 @@ struct ConfigFile {
 
     bool is_named() const { return !named.empty(); }
     std::string chosen() const;
-    // The same. Unless it was named, a line on standard error says once which one was taken.
+    // The same. Unless it was named, a line on standard error says once which file was taken.
     std::string path() const;
 };
 
-// Where none was named. ./onceward.yaml if none of the files is there. Pure but for `exists`.
+// If none was named. ./onceward.yaml if none of the files exists. Pure, except for `exists`.
 std::string default_config_file(const char* variable,
                                 const std::function<bool(const std::string&)>& exists);
 

@@ -13,7 +13,7 @@ enum ExitCode : int {
     exit_failure = 1,
     exit_not_found = 3,      // no such key, topic, group, ledger, dead letter
     exit_warning = 4,        // `doctor`: it works now, and something may not later
-    exit_restart = 5,        // `plan`: it takes effect with a restart alone
+    exit_restart = 5,        // `plan`: it takes effect only with a restart
     exit_danger = 6,         // `plan`: messages may be applied twice, or not at all
     exit_usage = 64,         // EX_USAGE
     exit_data = 65,          // EX_DATAERR: records would be rejected
@@ -32,7 +32,7 @@ class CommandError : public std::runtime_error {
     std::string hint;
 };
 
-// A command line that cannot be meant.
+// A command line that makes no sense.
 class UsageError : public CommandError {
   public:
     explicit UsageError(const std::string& text, std::string hint = "")
@@ -45,7 +45,7 @@ constexpr const char* missing_right_hint =
     "migrate up --grant-operator-to ROLE`; `migrate` itself is run as that owner, and your own "
     "tables need a GRANT of yours";
 
-// Throws it where the line is wrong, with this text.
+// Throws UsageError with this text if the line is wrong.
 inline void usage_error_if(bool wrong, const std::string& text) {
     if (wrong) throw UsageError(text);
 }

@@ -20,7 +20,8 @@ std::size_t columns() {
         std::clamp(terminal_columns(std::cout, usual_columns), fewest_columns, usual_columns));
 }
 
-// The words of the text, on lines of that many columns; each but the first begins after `indent`.
+// Puts the text's words on lines of that many columns; each line but the first begins after
+// `indent`.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t column) {
     std::string out;
     std::size_t begin = 0;
@@ -53,7 +54,7 @@ std::string row(const std::string& left, const std::string& right) {
     return line + wrapped(right, text_column, text_column);
 }
 
-// CLI11 writes what its checks say of themselves after a colon.
+// CLI11 writes the descriptions of its checks after a colon.
 std::pair<std::string, std::string> type_of(const CLI::Option& option) {
     const std::string type = option.get_type_size() == 0 ? "" : option.get_type_name();
     const auto colon = type.find(':');
@@ -149,7 +150,7 @@ std::string paragraphs(const std::string& text) {
     std::string out;
     for (const std::string& line : CLI::detail::split(text, '\n')) {
         if (line.starts_with("  ")) {
-            // An example: what it does is in a column of its own where there is room.
+            // An example: its description is in a column of its own if there is room.
             out += line + '\n';
         } else {
             out += line.empty() ? "\n" : wrapped(line, 0, 0);

@@ -14,7 +14,7 @@ namespace onceward {
 // The group of the options that say which configuration, database and group are meant.
 constexpr const char* place_options = "Where";
 
-// What stands after the options.
+// What follows the options.
 struct HelpEnd {
     std::string notes{};  // paragraphs, divided by line breaks
     // A command line without the program's name, and what it does.

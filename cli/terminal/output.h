@@ -17,8 +17,8 @@ void print_json(const nlohmann::json& json);
 // On one line, without its end.
 std::string line_json(const nlohmann::json& json);
 
-// An object for each row. `names` are those of the columns, in their order: '' passes one over, and
-// `name?` leaves it out where it is null.
+// An object for each row. `names` are those of the columns, in their order: '' leaves a column out,
+// and `name?` leaves it out if it is null.
 nlohmann::json rows_json(const QueryResult& rows, const std::vector<std::string_view>& names);
 
 // A string as it is, '' for null, anything else as JSON.
@@ -35,7 +35,7 @@ void print_answer(bool json, const nlohmann::json& values, std::string_view sent
 void write_messages_as_json(bool json);
 bool messages_are_json();
 
-// A warning; the second one only if there is reason to.
+// A warning; the second function writes it only if there is reason to.
 void warn(const std::string& text);
 void warn_if(bool reason, const std::string& text);
 // What somebody may want to know, such as which file was taken.

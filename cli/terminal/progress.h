@@ -1,7 +1,7 @@
 #pragma once
-// How far a long command is: on a terminal one line that is written again, elsewhere a line now and
-// then. On standard error. One at a time in a process; used by one thread; throws nothing but
-// std::bad_alloc.
+// How far a long command is, on standard error: on a terminal one line that is written again and
+// again, elsewhere a line from time to time. One at a time in a process; used by one thread; throws
+// nothing but std::bad_alloc.
 
 #include <chrono>
 #include <cstdint>
@@ -33,10 +33,10 @@ class Progress {
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    // Shows it if it is time to. `share`: of the whole, 0 to 1. What the first call says is taken
-    // for the work of earlier runs when the remaining time is estimated.
+    // Shows it if it is time to. `share`: of the whole, 0 to 1. To estimate the remaining time,
+    // what the first call says is taken for the work of earlier runs.
     void at(std::int64_t done, std::optional<double> share);
-    // The same, where the whole is known by its number; 0: it is not known.
+    // The same, if the number of the whole is known; 0: it is not known.
     void of(std::int64_t done, std::int64_t all);
 
   private:

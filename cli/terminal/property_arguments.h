@@ -10,7 +10,7 @@
 
 namespace onceward {
 
-// Throws UsageError for what is none. Of a name that is given twice the last value counts.
+// Throws UsageError for what is no property. If a name is given twice, the last value counts.
 inline std::map<std::string, Secret> property_arguments(const std::vector<std::string>& given) {
     std::map<std::string, Secret> properties;
     for (const std::string& property : given) {

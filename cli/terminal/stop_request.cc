@@ -15,8 +15,8 @@ StopRequest::StopRequest() {
     requested = 0;
     struct sigaction action {};
     action.sa_handler = request;
-    // Once: the second signal finds the default action again. No SA_RESTART: a blocked read shall
-    // return.
+    // Only once: the second signal has the default action again. No SA_RESTART, so that a blocked
+    // read returns.
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, &previous_interrupt_);

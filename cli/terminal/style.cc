@@ -26,7 +26,7 @@ bool shows_colors(const std::ostream& stream) {
 }
 
 void write_raw(int descriptor, std::string_view bytes) {
-    // What a terminal does not take is not worth an error.
+    // If the terminal does not take it, that is not worth an error.
     static_cast<void>(::write(descriptor, bytes.data(), bytes.size()) + 1);
 }
 

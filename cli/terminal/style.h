@@ -15,8 +15,8 @@ bool is_terminal(const std::ostream& stream);
 // The columns of the terminal; `otherwise` if it is none or does not say.
 int terminal_columns(const std::ostream& stream, int otherwise);
 
-// The text, in that colour where the stream shows colours. The codes of the colour go past the
-// stream, which escapes control characters of anything that is written to it.
+// The text, in that colour if the stream shows colours. The codes of the colour bypass the stream,
+// which escapes control characters of anything that is written to it.
 void paint(std::ostream& stream, Color color, std::string_view text);
 
 // Replaces the last line of standard error, which has to be a terminal. '' leaves it empty.

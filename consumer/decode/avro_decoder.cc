@@ -20,11 +20,11 @@ using PlanId = std::uint32_t;
 // Nothing is wanted there: it is checked and skipped.
 constexpr PlanId unwanted = std::numeric_limits<PlanId>::max();
 
-// A type where something is wanted at it or below it, as the schema and the paths say together.
+// A type with something that is wanted, at it or below it. Made from the schema and the paths.
 struct Plan {
     NodeId node = 0;
     std::vector<std::uint32_t> slots;  // where the value goes
-    std::vector<std::uint32_t> seen;   // slots that only say whether it is there
+    std::vector<std::uint32_t> seen;   // slots that only say whether it is present
     std::vector<PlanId> children;      // of a record's fields, or a union's branches
     // The wanted ones of an array's items, or of a map's entries.
     std::vector<JsonTrie::Child> entries;
@@ -43,8 +43,8 @@ class AvroDecoder final : public Decoder {
     }
 
   private:
-    // Ends, although a type may contain itself: each step but that into a union's branch is one
-    // along a path.
+    // The recursion ends although a type may contain itself: each step, except into a union's
+    // branch, is also a step along a path.
     PlanId plan(NodeId node, JsonTrie::NodeId place) {
         const auto [known, fresh] =
             plan_of_.try_emplace({node, place}, static_cast<PlanId>(plans_.size()));
@@ -93,7 +93,7 @@ class AvroDecoder final : public Decoder {
         std::fill(slots.begin(), slots.end(), Value{});
         AvroReader reader(schema_, frame.payload, arena);
         bool good = walk(reader, root_, slots);
-        // What another schema wrote often reads well, but seldom to its end.
+        // Bytes of another schema can often be read, but seldom to their exact end.
         if (good && !reader.rest().empty()) good = reader.fault("bytes follow its end");
         if (!good) {
             return undecodable("the payload is not the Avro that its schema describes: " +
@@ -102,7 +102,7 @@ class AvroDecoder final : public Decoder {
         if (!bare) return envelope_.unwrap(slots_, values);
         const bool nothing = std::ranges::all_of(
             values, [](const Value& value) { return value.kind == Value::Kind::absent; });
-        // Its row would be one of NULLs.
+        // Its row would have only NULLs.
         if (nothing && !values.empty() && !has_fields(frame.payload, arena)) {
             return undecodable("the payload is not a record and has none of the wanted fields");
         }
@@ -183,8 +183,8 @@ class AvroDecoder final : public Decoder {
             if (!reader.key(key)) return false;
             const auto entry = std::ranges::find(plan.entries, key, &JsonTrie::Child::name);
             if (entry == plan.entries.end()) return reader.skip(node.children[0]);
-            // DANGER: of two entries with one key readers differ in which they take; an
-            // idempotency key read from the wrong one is another key.
+            // DANGER: if two entries have one key, readers differ in which of them they take, and
+            // an idempotency key that is read from the wrong one is another key.
             const auto at = static_cast<std::size_t>(entry - plan.entries.begin());
             if (met[at]) return reader.fault("a wanted key of a map is there twice");
             met[at] = true;

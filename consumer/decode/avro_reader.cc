@@ -21,7 +21,7 @@ bool AvroReader::fault(const char* what) {
 }
 
 bool AvroReader::in_field(const Node& record, std::size_t field) {
-    // Deep inside only the outer fields are worth their text.
+    // For a fault deep inside, only the outer fields are named.
     if (depth_ < 8) where_.insert(0, "/" + record.names[field]);
     return false;
 }
@@ -176,7 +176,8 @@ bool AvroReader::value(NodeId id, Value& value) {
     }
     if (!scalar(node, value)) return false;
     if (value.text.data() == made_.data() || node.type == Type::enumeration) {
-        // DANGER: a symbol is the schema's, which may be forgotten before its messages are written.
+        // DANGER: copy a symbol too. It belongs to the schema, which may be gone before its
+        // messages are written.
         value.text = keep(arena_, value.text);
     }
     return true;

@@ -1,7 +1,7 @@
 #pragma once
-// Reads Avro's binary encoding by the schema that it was written with. Everything is checked, also
-// what is skipped, so that what is rejected does not depend on what is wanted: lengths, counts,
-// UTF-8, ranges, and an end where the payload ends.
+// Reads Avro's binary encoding by the schema that it was written with. Lengths, counts, UTF-8,
+// ranges, and that the value ends with the payload: all of this is checked even in skipped parts,
+// so that the wanted fields do not decide which payloads are rejected.
 // Belongs to one thread. Every function returns false after a fault; what was read means nothing
 // then. Views point into the payload, or into the arena.
 
@@ -27,7 +27,7 @@ class AvroReader {
           arena_(arena),
           rest_(payload),
           // DANGER: a value may take no bytes, and a schema of thirty lines can ask for a thousand
-          // million of such values. Only a count of what was visited ends that.
+          // million of such values. Only a limit on the number of visited values ends that.
           visits_left_(100'000 + 64 * payload.size()) {}
 
     bool skip(NodeId id);
@@ -41,17 +41,17 @@ class AvroReader {
     template <class Item>
     bool items(Item item);
 
-    // For who reads the fields of a record on its own: notes in which of them the fault is.
+    // For callers that read the fields of a record themselves: notes in which one the fault is.
     bool in_field(const Node& record, std::size_t field);
     bool fault(const char* what);
-    // What is wrong, with none of the payload in it.
+    // What is wrong; it contains nothing of the payload.
     std::string fault_text() const;
 
     std::string_view rest() const { return rest_; }
     // Goes back to what rest() was.
     void rewind(std::string_view rest) { rest_ = rest; }
 
-    // Counts what is nested while it lives.
+    // Counts one level of nesting while it lives.
     class Level {
       public:
         explicit Level(AvroReader& reader) : reader_(reader), good_(reader.enter()) {}
@@ -65,7 +65,7 @@ class AvroReader {
     };
 
   private:
-    // A whole number that fits, of the length that it needs at most.
+    // A whole number that fits into 64 or 32 bits.
     bool number(std::int64_t& number);
     bool number32(std::int64_t& number);
     bool take(std::size_t size, std::string_view& bytes);
@@ -78,8 +78,8 @@ class AvroReader {
     bool enter();
     bool block(std::int64_t& count, std::size_t& end);
 
-    // A value that is neither a record, an array, a map nor a union. What is made for it, other
-    // than a view of the payload, is in `made_`.
+    // A value that is neither a record, an array, a map nor a union. If its text is not a view of
+    // the payload, it is in `made_`.
     bool scalar(const Node& node, Value& value);
     bool logical(const Node& node, std::int64_t number, Value& value);
     bool logical(const Node& node, std::string_view bytes, Value& value);

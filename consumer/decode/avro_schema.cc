@@ -61,7 +61,7 @@ bool can_be(ConnectType connect, const Node& node) {
     }
 }
 
-// Far more than people write, and few enough to keep.
+// Far more types than people write, but few enough to keep.
 constexpr std::size_t most_nodes = 100'000;
 
 std::string text_member(const Json& of, const char* name) {
@@ -187,7 +187,7 @@ class Parser {
         return *known;
     }
 
-    // The name has to be known before what is within it, which may refer to it.
+    // The name has to be known before the type's contents, which may refer to it.
     NodeId define(const FullName& name, Type type) {
         const NodeId id = add({.type = type});
         if (!known_.emplace(name.full, id).second) {

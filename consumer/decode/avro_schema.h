@@ -1,6 +1,6 @@
 #pragma once
 // An Avro schema (specification 1.12) as a graph of nodes, to read what was written with it. Types
-// that refer to themselves are cycles of it. Immutable; thread-safe.
+// that refer to themselves are cycles in it. Immutable; thread-safe.
 // What a reader's schema alone needs is left out: defaults, aliases, order, documentation.
 
 #include <cstddef>
@@ -33,11 +33,11 @@ class AvroSchema {
         map,          // children[0]: its values' type
         choice,       // a union; `children` are its branches, none of which is a union
     };
-    // One that does not fit its type is ignored, as the specification wants it.
+    // A logical type that does not fit its type is ignored, as the specification requires.
     enum class Logical : std::uint8_t {
         none,
         decimal,  // bytes or fixed, with `scale`
-        uuid,     // fixed of 16 bytes; that of a string is a string
+        uuid,     // fixed of 16 bytes; as a string it is a plain string
         date,
         time_millis,
         time_micros,
@@ -54,7 +54,7 @@ class AvroSchema {
         Logical logical = Logical::none;
         std::size_t size = 0;
         std::size_t scale = 0;
-        // What `connect.name` says where no logical type does; `plain` if it does not fit its type.
+        // What `connect.name` says if no logical type is set; `plain` if it does not fit its type.
         ConnectType connect = ConnectType::plain;
         std::vector<std::string> names{};
         std::vector<NodeId> children{};

@@ -27,7 +27,7 @@ void append_number(Number number, std::string& out) {
     out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr);
 }
 
-// As Protobuf's JSON writes what JSON has no number for.
+// Writes values for which JSON has no number as Protobuf's JSON does.
 void append_real(double real, std::string& out) {
     if (std::isfinite(real)) return append_number(real, out);
     out += std::isnan(real) ? "\"NaN\"" : real > 0 ? "\"Infinity\"" : "\"-Infinity\"";
@@ -63,7 +63,7 @@ bool AvroReader::moment(std::int64_t count, std::int64_t units_a_second, bool lo
     return true;
 }
 
-// As Connect means a whole number.
+// Reads a whole number as Connect means it.
 bool AvroReader::connect(const Node& node, std::int64_t number, Value& value) {
     if (node.connect == ConnectType::moment_millis) return moment(number, 1'000, false, value);
     if (append_connect_time(node.connect, number, made_) != nullptr) return fault(no_date);
@@ -180,7 +180,7 @@ bool AvroReader::json_of_scalar(const Node& node, std::string& out) {
     return true;
 }
 
-// {"scale": n, "value": bytes} as the number that it is.
+// Appends the number that {"scale": n, "value": bytes} stands for.
 bool AvroReader::variable_decimal(NodeId id, std::string& out) {
     std::string record;
     if (!json_of_record(schema_.node(id), record)) return false;

@@ -100,7 +100,7 @@ Value metadata(std::string_view name, const Record& record, std::string_view top
     if (name == "topic") return text_or_bytes(keep(arena, topic));
     if (!record.timestamp) return {Value::Kind::null, {}, {}};
     Value value{Value::Kind::timestamp, {}, {}};
-    // A producer's nanoseconds, taken for milliseconds: no time at all, and refused as such.
+    // A producer's nanoseconds that were taken for milliseconds: not a time, and refused as such.
     if (__builtin_mul_overflow(record.timestamp->count(), 1000, &value.integer)) {
         value.integer = record.timestamp->count() < 0 ? std::numeric_limits<std::int64_t>::min() / 2
                                                       : std::numeric_limits<std::int64_t>::max();

@@ -34,7 +34,7 @@ struct ConfluentFrame {
     // Message types nest, but never this deep; a longer list is a fault.
     static constexpr std::size_t max_indexes = 32;
 
-    const char* fault = nullptr;  // a sentence where the frame is bad
+    const char* fault = nullptr;  // a sentence if the frame is bad
     std::string_view payload{};
     // Which message type of its file, as a path of positions. Empty: the frame does not say.
     std::span<const std::int32_t> index() const { return {indexes.data(), index_count}; }
@@ -48,16 +48,16 @@ struct ConfluentFrame {
     std::string_view after_guid{};  // where the newer form has its message indexes
 };
 
-// Reads byte 0, a 4-byte schema id and the message indexes off the payload, or, where the record
-// has the header `__value_schema_id` (byte 1 and a 16-byte GUID, then maybe the indexes), leaves
-// the payload whole. REQUIRES: the record has a payload.
+// Takes byte 0, a 4-byte schema id and the message indexes off the payload. If the record has the
+// header `__value_schema_id` (byte 1 and a 16-byte GUID, then maybe the indexes), it reads that and
+// leaves the payload whole. REQUIRES: the record has a payload.
 ConfluentFrame read_confluent_frame(const Record& record, MessageIndex message_index);
 
-// For who knows the language only by the schema's id: takes the message indexes off a frame that
-// was read with MessageIndex::none. A bad list is a fault.
+// For callers that learn the schema's language only by its id: takes the message indexes off a
+// frame that was read with MessageIndex::none. A bad list is a fault.
 void take_message_indexes(ConfluentFrame& frame);
 
-// How a schema source knows the writer's schema.
+// The id by which a schema source knows the writer's schema.
 SchemaId schema_id(const ConfluentFrame& frame);
 
 // The topic's format cannot be set up: a missing descriptor file, an unknown message or path.
@@ -69,10 +69,10 @@ class FormatError : public std::runtime_error {
 struct Decoded {
     Boxed<Rejection> rejection;
     Operation operation = Operation::upsert;  // what a change event asks for
-    // An envelope around null says what a null payload says; the values are absent.
+    // An envelope around null means the same as a null payload; the values are absent.
     bool tombstone = false;
-    // A change event without a row has this, a literal, and a rejection for a topic that does not
-    // skip such events.
+    // The kind of a change event without a row, as a literal. Such an event also has a rejection,
+    // for topics that do not skip it.
     std::string_view rowless{};
     // Why the schema that the message was written with is not known yet. Neither a rejection nor a
     // message: the values mean nothing, and the record must not be passed. Decode it again later.
@@ -116,7 +116,7 @@ std::unique_ptr<Decoder> make_json_decoder(const FormatOptions& options,
 std::unique_ptr<Decoder> make_protobuf_decoder(const FormatOptions& options,
                                                const std::vector<std::string>& paths);
 
-// A verdict on the payload's bytes.
+// A rejection of the payload's bytes.
 inline Decoded undecodable(std::string reason) {
     return {Rejection{Rejection::Kind::undecodable, std::move(reason), {}, 1}, Operation::upsert,
             false};
@@ -131,12 +131,12 @@ bool is_utf8(std::string_view bytes);
 // The parts of a record that need no decoder: header, key, payload, metadata, constant. Pure
 // functions.
 // A missing header is absent; a null header, key or payload is null; bytes that are UTF-8 are text.
-// `topic` is copied into the arena where it is asked for. REQUIRES: source.kind is neither field
-// nor key.
+// `topic` is copied into the arena if it is asked for. REQUIRES: source.kind is neither field nor
+// key.
 Value record_value(const FieldSource& source, const Record& record, std::string_view topic,
                    std::pmr::memory_resource& arena);
 
-// Bytes that came whole: text if they are UTF-8.
+// Bytes as a value: text if they are UTF-8.
 Value text_or_bytes(std::string_view bytes);
 
 // Throws FormatError for metadata, or a part of the key, that does not exist.

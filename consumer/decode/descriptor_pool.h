@@ -24,8 +24,8 @@
 
 namespace onceward {
 
-// The path of positions that a frame names a message type of `file` by; nullptr if it has none
-// there.
+// The message type of `file` that a frame names by this path of positions; nullptr if the file has
+// none there.
 const google::protobuf::Descriptor* type_at(const google::protobuf::FileDescriptor& file,
                                             std::span<const std::int32_t> index);
 
@@ -47,7 +47,7 @@ class WrittenFile {
 class MessageType {
   public:
     // Reads options.descriptor_set or options.proto_files and looks up options.message. Google's
-    // well-known types are there even where the files leave them out.
+    // well-known types are known even if the files leave them out.
     explicit MessageType(const FormatOptions& options);
     ~MessageType();
 
@@ -73,13 +73,13 @@ struct ProtobufPath {
     const google::protobuf::FieldDescriptor* nanos = nullptr;  // timestamp
 };
 
-// '' is the whole message. Nullopt for a path that the type does not have; `why` says it then.
+// '' is the whole message. Returns nullopt for a path that the type does not have, and sets `why`.
 std::optional<ProtobufPath> find_path(const google::protobuf::Descriptor& root,
                                       const std::string& text, std::string& why);
 // The same; throws FormatError for a path that the type does not have.
 ProtobufPath compile_path(const google::protobuf::Descriptor& root, const std::string& text);
 
-// Values as Protobuf's fields have them, whichever way they are read. Pure.
+// The values of Protobuf's fields, the same for both ways to read them. Pure.
 namespace protobuf {
 
 inline Value of_kind(Value::Kind kind, std::string_view text = {}) { return {kind, {}, text}; }

@@ -168,7 +168,7 @@ Decoded EnvelopeReader::change(std::span<const Value> slots, std::span<Value> va
         return undecodable("the change event has no row `after`");
     }
     std::copy_n(slots.begin(), values.size(), values.begin());
-    // DANGER: taken for a value it would overwrite the one that the row has.
+    // DANGER: if it were taken for a value, it would overwrite the one that the row has.
     if (std::ranges::any_of(values, is_unavailable)) {
         decoded.rejection = Rejection{
             Rejection::Kind::unmappable,

@@ -17,23 +17,23 @@ namespace onceward {
 class EnvelopeReader {
   public:
     // Adds to the trie what the row's paths and the envelope need. Throws FormatError for a path
-    // that is not a JSON pointer, nor, of a change event, one after `event:`.
+    // that is not a JSON pointer; for a change event `event:` may precede it.
     EnvelopeReader(Envelope envelope, const std::vector<std::string>& paths, JsonTrie& trie);
 
     bool bare() const { return envelope_ == Envelope::none; }
-    // How many slots the trie fills: of a bare payload one for each path.
+    // How many slots the trie fills: one for each path if the payload is bare.
     std::size_t slots() const { return bare() ? paths_ : payload_ + 4; }
-    // The slots of which it only counts whether there is an object, null, or nothing.
+    // The slots for which it only matters whether there is an object, null, or nothing.
     bool only_seen(std::uint32_t slot) const {
         return !bare() && (slot == payload_ || slot == after_);
     }
-    // From the slots to the row's values. REQUIRES: not bare.
+    // Fills the row's values from the slots. REQUIRES: not bare.
     Decoded unwrap(std::span<const Value> slots, std::span<Value> values) const;
 
-    // The slot of the schema that a Connect message brings. REQUIRES: not bare.
+    // The slot of the schema that a Connect message carries. REQUIRES: not bare.
     std::uint32_t schema() const { return schema_; }
-    // Where the row's values are below that schema's root: of a change event first those of the row
-    // after it and then those of the row before it.
+    // Where the row's values are below that schema's root. For a change event: first those of the
+    // row after the change, then those of the row before it.
     std::vector<std::string> pointers(const std::vector<std::string>& paths) const;
 
   private:
@@ -42,15 +42,15 @@ class EnvelopeReader {
 
     Envelope envelope_;
     std::uint32_t paths_ = 0;
-    // The row's values [0, n), of a change event those of the row before it [n, 2n), then the
-    // envelope's own members.
+    // Slots: the row's values [0, n), for a change event those of the row before it [n, 2n), then
+    // the envelope's own members.
     std::uint32_t payload_ = 0;
     std::uint32_t after_ = 0;
     std::uint32_t operation_ = 0;
     std::uint32_t schema_ = 0;
 };
 
-// What Debezium writes in place of a large value that an update has left as it was. Pure.
+// Whether Debezium wrote this in place of a large value that an update left as it was. Pure.
 bool is_unavailable(const Value& value);
 
 }  // namespace onceward

@@ -17,9 +17,9 @@ enum class Framing : std::uint8_t { none, confluent };
 // connect: {"schema": ..., "payload": X} is read as X. debezium: the row image `after` (or `before`
 // of a delete) of a change event, also inside a connect envelope.
 enum class Envelope : std::uint8_t { none, connect, debezium };
-// Before a path that begins at the change event instead of its row: `event:/source/lsn`.
+// The prefix of a path that begins at the change event instead of its row: `event:/source/lsn`.
 inline constexpr std::string_view event_prefix = "event:";
-// What a null payload means: `remove` deletes the sink's row (only where the sink can), or it is
+// What a null payload means: `remove` deletes the sink's row (only if the sink can), or it is
 // skipped and counted, or it goes to the dead letters.
 enum class TombstonePolicy : std::uint8_t { remove, skip, reject };
 

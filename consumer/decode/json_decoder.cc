@@ -24,7 +24,7 @@ struct Wanted {
     std::uint64_t walk;
     std::string fault{};
 
-    // A view of the padded copy as a view of what outlives it.
+    // Turns a view of the padded copy into one of the caller's bytes, which outlive it.
     std::string_view lasting(std::string_view text) const {
         return document.substr(static_cast<std::size_t>(text.data() - buffer.padded.data()),
                                text.size());
@@ -63,8 +63,8 @@ struct Wanted {
         if (object == nullptr) return true;
         value = trie.find(*object, name);
         if (value == nullptr) return true;
-        // DANGER: of two members with one name readers differ in which they take; a key read from
-        // the wrong one is another key.
+        // DANGER: if two members have one name, readers differ in which of them they take, and a
+        // key that is read from the wrong one is another key.
         if (value->walk == walk) {
             fault = "the member `" + value->pointer + "` is there twice";
             return false;
@@ -105,7 +105,7 @@ class JsonDecoder final : public Decoder {
             return undecodable("the payload is not the JSON that was expected: " + *fault);
         }
         if (!bare) return unwrapped(values, arena);
-        // A number or a list has none of the wanted fields: its row would be one of NULLs.
+        // A number or a list has none of the wanted fields: its row would have only NULLs.
         const bool nothing = std::ranges::all_of(
             values, [](const Value& value) { return value.kind == Value::Kind::absent; });
         const std::size_t first = document.find_first_not_of(" \t\r\n");
@@ -117,8 +117,8 @@ class JsonDecoder final : public Decoder {
         return {};
     }
 
-    // Most of a message is its schema, as a rule one that came before: that is compared and not
-    // read, which costs a tenth.
+    // Most of a message is its schema, and usually one that came before. Such a schema is compared
+    // and not read, which costs a tenth.
     std::optional<std::string> walk_wrapped(std::string_view document,
                                             std::pmr::memory_resource& arena) {
         const std::string_view rest = schemas_.after_known(document);
@@ -126,7 +126,7 @@ class JsonDecoder final : public Decoder {
         auto* const copy = static_cast<char*>(arena.allocate(rest.size() + 1, 1));
         copy[0] = '{';
         std::ranges::copy(rest, copy + 1);
-        // Another one is one too many.
+        // Marks `schema` as met: a second one is a fault.
         trie_.node(trie_.child(JsonTrie::root, "schema")).walk = walks_ + 1;
         slots_[envelope_.schema()] = {Value::Kind::json, {}, schemas_.latest()};
         return walk({copy, rest.size() + 1}, slots_, arena);
@@ -156,7 +156,7 @@ class JsonDecoder final : public Decoder {
 
     // Fills `slots` (all absent before). The whole document is checked, wanted or not, so that what
     // is rejected does not depend on the mapping. A wanted member that is there twice is a fault:
-    // which one counts depends on the reader. Views point into `document` and, where a string had
+    // which one counts depends on the reader. Views point into `document` and, if a string had
     // escapes, into the arena. Returns what is wrong, without any of the payload's text.
     std::optional<std::string> walk(std::string_view document, std::span<Value> slots,
                                     std::pmr::memory_resource& arena) {

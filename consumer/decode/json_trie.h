@@ -19,7 +19,7 @@ class JsonTrie {
     using NodeId = std::uint32_t;
     struct Child {
         std::string name;  // a member's name
-        // The same as an element's position, where it can be one.
+        // The same as an element's position, if it can be one.
         std::optional<std::uint64_t> index;
         NodeId node = 0;
     };
@@ -36,7 +36,7 @@ class JsonTrie {
     static constexpr NodeId root = 0;
 
     JsonTrie() { nodes_.emplace_back(); }
-    // Wants what `pointer` says, beginning at `from`, in `slot`.
+    // Asks for the value at `pointer`, which begins at `from`, in `slot`.
     void add(NodeId from, std::string_view pointer, std::uint32_t slot) {
         if (!pointer.empty() && pointer.front() != '/') {
             throw FormatError(
@@ -65,7 +65,7 @@ class JsonTrie {
         return made;
     }
 
-    // Lets a member of `parent` lead to a node that is there already.
+    // Makes a member of `parent` lead to an existing node.
     void link(NodeId parent, std::string name, NodeId node) {
         const std::optional<std::uint64_t> index = element_position(name);
         nodes_[parent].has_indexes |= index.has_value();
@@ -73,7 +73,7 @@ class JsonTrie {
     }
 
     Node& node(NodeId id) { return nodes_[id]; }
-    // nullptr where nothing is wanted below that member or element.
+    // Returns nullptr if nothing is wanted below that member or element.
     Node* find(Node& parent, std::string_view name) {
         const std::size_t count = parent.children.size();
         for (std::size_t i = 0, at = parent.guess; i < count; ++i, ++at) {

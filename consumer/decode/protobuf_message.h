@@ -1,5 +1,5 @@
 #pragma once
-// Reads the wanted fields of payloads of one message type: from their wire format where the paths
+// Reads the wanted fields of payloads of one message type: from their wire format if the paths
 // allow it, else by Protobuf's parser. Belongs to one thread. Bad payloads are rejections. Only for
 // the Protobuf decoders: google's types stay out of the other headers.
 
@@ -34,7 +34,7 @@ class ProtobufMessage {
     // Reused: it keeps its memory from payload to payload.
     std::unique_ptr<google::protobuf::Message> message_;
     bool has_required_ = false;
-    // Where the paths allow it; the parser then only says what is wrong.
+    // Set if the paths allow it; the parser then only says what is wrong.
     std::unique_ptr<ProtobufWire> wire_;
 };
 

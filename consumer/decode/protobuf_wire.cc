@@ -163,7 +163,7 @@ bool ProtobufWire::enter(Input& input, int length, std::size_t type, Node* node)
            input.DecrementRecursionDepthAndPopLimit(limit);
 }
 
-// So that what is rejected does not depend on the mapping.
+// Checks an unwanted field, so that what is rejected does not depend on the mapping.
 bool ProtobufWire::check(Input& input, const Checked& checked) {
     std::string_view text;
     if (checked.field->type() == Field::TYPE_STRING) return bytes(input, text) && is_utf8(text);
@@ -218,7 +218,7 @@ bool ProtobufWire::walk(Input& input, std::size_t type, Node* node) {
          begin = input.CurrentPosition()) {
         const int number = Wire::GetTagFieldNumber(tag);
         if (number == 0 || input.CurrentPosition() - begin > longest_tag) return false;
-        // A field in another form than its type's is an unknown one.
+        // A field whose wire type is not that of its type counts as unknown.
         const auto is_it = [&](const auto& entry, WireType wanted) {
             return entry.field->number() == number && Wire::GetTagWireType(tag) == wanted;
         };

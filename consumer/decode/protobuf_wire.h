@@ -1,10 +1,10 @@
 #pragma once
 // Reads the wanted fields of a Protobuf payload from its wire format. It is worth having a second
 // reader: 312 bytes with seven fields, five of them wanted, take 0.17 us, where a parser and its
-// reflection take 0.98, and a worker with `log` passes 1.30 times as many of them (five pairs,
-// 1.06 to 1.42). The fuzz target protobuf_wire compares both readers. For proto3's scalars,
-// wrappers and timestamps, at any depth. The other fields are checked as a parser checks them, so
-// that what is rejected does not depend on the mapping, and nothing is made of them. Source:
+// reflection take 0.98, and a worker with `log` passes 1.30 times as many of them (five pairs, 1.06
+// to 1.42). The fuzz target protobuf_wire compares both readers. For proto3's scalars, wrappers and
+// timestamps, at any depth. The other fields are checked as a parser checks them, so that what is
+// rejected does not depend on the mapping, but their values are not kept. Source:
 // protobuf.dev/programming-guides/encoding. Belongs to one thread; borrows the type.
 
 #include <google/protobuf/io/coded_stream.h>
@@ -30,8 +30,8 @@ class ProtobufWire {
     static std::unique_ptr<ProtobufWire> make(const google::protobuf::Descriptor& type,
                                               const std::vector<ProtobufPath>& paths);
     // Sets values[i] from path i, each as ProtobufFields does; texts are views of the payload, or
-    // of the type's enum names, or in the arena. False: the payload is broken, or a timestamp is
-    // out of its range; the values mean nothing then, and a parser may say why.
+    // of the type's enum names, or in the arena. Returns false if the payload is broken, or a
+    // timestamp is out of its range; the values then mean nothing, and a parser may say why.
     bool read(std::string_view payload, std::span<Value> values,
               std::pmr::memory_resource& arena);
 
@@ -43,8 +43,8 @@ class ProtobufWire {
 
     ProtobufWire() = default;
 
-    // A field whose bytes have a form that is checked, wanted or not: a text, a message, or numbers
-    // in one piece.
+    // A field whose bytes are checked even if it is not wanted: a text, a message, or packed
+    // numbers.
     struct Checked {
         const Field* field = nullptr;
         WireType type = Wire::WIRETYPE_LENGTH_DELIMITED;  // of one of the numbers
@@ -64,7 +64,7 @@ class ProtobufWire {
         std::size_t type = 0;
         std::vector<Slot> slots;
     };
-    // Where a path's value is, with what the message around it is a slot of.
+    // Where a value is: a slot of a node.
     struct Place {
         std::size_t node = 0;
         std::size_t slot = 0;
@@ -72,9 +72,9 @@ class ProtobufWire {
     struct Wanted {
         std::vector<Place> parents;
         Place leaf;
-        std::optional<Place> nanos;  // a timestamp, with `leaf` its seconds
+        std::optional<Place> nanos;  // for a timestamp; `leaf` is its seconds
     };
-    // False where anything below is not of proto3.
+    // Returns false if anything below is not of proto3.
     bool add_type(const google::protobuf::Descriptor& type);
     std::size_t add_node(const google::protobuf::Descriptor& type);
     Place place(std::size_t node, const Field* field);

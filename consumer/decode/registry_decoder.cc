@@ -108,7 +108,7 @@ class RegistryDecoder final : public Decoder {
         return undecodable(named(id) + " cannot be used" + with(answer.reason));
     }
 
-    // The schema that the frame names, which becomes the last one that would be forgotten.
+    // Finds the schema that the frame names, and makes it the last one that would be dropped.
     Kept* find(const ConfluentFrame& frame) {
         for (auto at = kept_.begin(); at != kept_.end(); ++at) {
             if (at->number != frame.schema || at->guid != frame.guid) continue;
@@ -118,7 +118,8 @@ class RegistryDecoder final : public Decoder {
         return nullptr;
     }
 
-    // A schema that does not compile is kept too: its next messages get the reason without a try.
+    // A schema that does not compile is kept too: its next messages get the reason without another
+    // try.
     Kept& compile(const ConfluentFrame& frame, std::string name, const WrittenSchema& schema) {
         while (kept_.size() >= most_) kept_.pop_back();
         Kept& kept = kept_.emplace_front();

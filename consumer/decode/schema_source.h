@@ -1,6 +1,6 @@
 #pragma once
-// Where a decoder asks for the schema that a message was written with: an interface, so that what
-// decodes needs no network. Implementations are thread-safe, never block and throw nothing.
+// Where a decoder asks for the schema that a message was written with: an interface, so that
+// decoders need no network. Implementations are thread-safe, never block and throw nothing.
 
 #include <cstdint>
 #include <memory>

@@ -61,7 +61,7 @@ class Texts final : public proto::compiler::SourceTree {
         return new proto::io::ArrayInputStream(text.data(), static_cast<int>(text.size()));
     }
     std::string GetLastErrorMessage() override { return "it is not among the references"; }
-    // A name that none of them has.
+    // A name that none of the texts has.
     std::string free_name() const {
         std::string name = "schema.proto";
         while (texts_.contains(name)) name.insert(0, "_");
@@ -181,8 +181,8 @@ class WrittenProtobuf final : public Decoder {
         for (std::size_t i = 0; i < reader.places.size(); ++i) {
             Value& value = all[reader.places[i].path];
             value = reader.values[i];
-            // DANGER: an enum's name is the schema's, which may be forgotten before its messages
-            // are written.
+            // DANGER: copy an enum's name. It belongs to the schema, which may be gone before its
+            // messages are written.
             if (reader.places[i].names) value.text = keep(arena, value.text);
         }
         return decoded;
@@ -190,7 +190,7 @@ class WrittenProtobuf final : public Decoder {
 
     WrittenFile file_;
     std::vector<std::string> paths_;
-    // As many as the schema has message types.
+    // At most one for each message type of the schema.
     std::map<const proto::Descriptor*, std::unique_ptr<TypeReader>> readers_;
 };
 

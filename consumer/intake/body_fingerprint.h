@@ -17,7 +17,7 @@ namespace onceward {
 
 class BodyFingerprint {
   public:
-    // `fields`: paths, as for a column; without repeats or with them.
+    // `fields`: paths, as for a column; they may repeat.
     BodyFingerprint(const FormatOptions& format, const std::vector<std::string>& fields);
     // The digest, or why there is none: it quotes nothing of the body.
     std::variant<Digest, std::string> of(std::string_view body);

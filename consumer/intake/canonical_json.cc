@@ -15,7 +15,7 @@
 namespace onceward {
 namespace {
 
-// REQUIRES: a number as JSON writes it, which is in no double's range and hence not 0.
+// REQUIRES: a number as JSON writes it, which is out of a double's range, and so not 0.
 bool below_every_double(std::string_view number) {
     const std::size_t e = std::min(number.find_first_of("eE"), number.size());
     const std::string_view digits = number.substr(0, e);

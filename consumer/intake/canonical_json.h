@@ -20,8 +20,8 @@ namespace onceward {
 // are wrong: they have no canonical form.
 std::optional<std::string> append_canonical(std::string_view json, std::string& out);
 
-// The parts. `text`: UTF-8, escapes resolved. `number`: as JSON writes it; false where it is larger
-// than every double, while what is too small for one is 0. `real`: finite.
+// The parts. `text`: UTF-8, escapes resolved. `number`: as JSON writes it; false if it is larger
+// than every double; a number that is too small for one becomes 0. `real`: finite.
 void append_canonical_string(std::string_view text, std::string& out);
 bool append_canonical_number(std::string_view number, std::string& out);
 void append_canonical_real(double real, std::string& out);
@@ -41,7 +41,7 @@ class FieldsFingerprint {
     explicit FieldsFingerprint(std::vector<Field> fields = {});
     bool empty() const { return fields_.empty(); }
 
-    // Sets the message's fingerprint, or its rejection where a field has no canonical form.
+    // Sets the message's fingerprint, or its rejection if a field has no canonical form.
     void take(Message& message, std::span<const Value> values) const;
     // The text that is digested, for tests: the object without absent members. A minus precedes it
     // if the message removes its row, since a removal does not repeat the write.

@@ -123,7 +123,7 @@ KeyText KeyExtractor::cloudevent(const Source& source, const Record& record,
     return {Status::found, keep(arena, cloudevents_key(*origin, *id)), nullptr};
 }
 
-// Invalid if one of the parts is, and missing if one of the others is.
+// Invalid if one of the parts is invalid, else missing if one of them is missing.
 KeyText KeyExtractor::composed(const Source& source, const Record& record,
                                std::span<const Value> values, std::pmr::memory_resource& arena) {
     const bool change = source.options.kind == KeySource::Kind::change;
@@ -135,8 +135,8 @@ KeyText KeyExtractor::composed(const Source& source, const Record& record,
         if (part.status == Status::invalid) return part;
         missing = missing || part.status == Status::missing;
         parts.push_back(part.text);
-        // DANGER: JSON would write these in another way, so the rules for the whole key cannot see
-        // them.
+        // DANGER: check each part here. The composed JSON writes these in another way, so the rules
+        // for the whole key would not see them.
         if (part.status == Status::found && part.text.empty()) {
             return {Status::invalid, {}, "a part of it is empty"};
         }

@@ -1,7 +1,8 @@
 #pragma once
 // Finds a message's idempotency key, validates it and computes its digest.
-// One for each intake, used by its thread. Construction throws FormatError (a pattern that is no
-// regular expression); afterwards bad data only sets Message::rejection or Message::skipped.
+// One for each MessageBuilder, used by its thread. Construction throws FormatError (a pattern that
+// is not a regular expression); afterwards bad data only sets Message::rejection or
+// Message::skipped.
 
 #include <memory_resource>
 #include <optional>
@@ -17,7 +18,7 @@
 
 namespace onceward {
 
-// The path's place among `paths`, added where it is new.
+// The path's place among `paths`; it is added if it is new.
 std::size_t place_among(std::vector<std::string>& paths, const std::string& path);
 
 class KeyExtractor {
@@ -34,12 +35,12 @@ class KeyExtractor {
     // that order.
     void extract(Message& message, std::span<const Value> values,
                  std::pmr::memory_resource& arena) const;
-    // For a message that is rejected already: sets key_text, for the dead letter, where no field is
+    // For a message that is rejected already: sets key_text, for the dead letter, if no field is
     // needed for it.
     void note_key(Message& message, std::pmr::memory_resource& arena) const;
 
   private:
-    // A source with what is computed once.
+    // A source, with what is computed only once.
     struct Source {
         KeySource options;
         std::string kind;

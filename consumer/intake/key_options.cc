@@ -21,20 +21,20 @@ struct Preset {
 
 const std::vector<Preset>& presets() {
     static const std::vector<Preset> all{
-        // The name has spellings in use, and Kafka's header names are case-sensitive; they are one
-        // kind of key.
+        // Two spellings of the name are in use, and Kafka's header names are case-sensitive; they
+        // are one kind of key.
         {"idempotency-key",
          {{Kind::header, "Idempotency-Key", true, "header:Idempotency-Key", false},
           {Kind::header, "idempotency-key", true, "header:Idempotency-Key", false}}},
         {"cloudevents", {{.kind = Kind::cloudevents}}},
         {"debezium-outbox", {{.kind = Kind::header, .name = "id"}}},
-        // Each change has a place in the write-ahead log, which a connector that was restarted
-        // sends again. COPY and a multi-row INSERT write one for many rows.
+        // Each change has a place in the write-ahead log. A connector that was restarted sends the
+        // same place again. COPY and a multi-row INSERT write one place for many rows.
         {"debezium-postgres",
          {{.kind = Kind::change,
            .names = {"event:/source/lsn", "event:/source/txId", "event:/op"}}}},
-        // MassTransit writes the id into the envelope always, into a header where the transport has
-        // headers.
+        // MassTransit always writes the id into the envelope, and into a header if the transport
+        // has headers.
         {"masstransit",
          {{Kind::header, "MessageId", false, "masstransit", false},
           {Kind::field, "/messageId", false, "masstransit", true}}},
@@ -88,8 +88,8 @@ std::string kind_of(const KeySource& source) {
     return "";
 }
 
-// The source's length comes first: `a|b` with `c` and `a` with `b|c` must be two keys, whatever
-// joins them.
+// The source's length comes first: `a|b` with `c` and `a` with `b|c` must be two keys, no matter
+// what joins them.
 std::string cloudevents_key(std::string_view source, std::string_view id) {
     return std::to_string(source.size()) + ":" + std::string(source) + " " + std::string(id);
 }
@@ -148,7 +148,7 @@ const char* key_fault(std::string_view text, const KeyOptions& options) {
     if (text.size() > options.length_max) {
         return "it is longer than the topic allows";
     }
-    // DANGER: text is cut at a NUL by much of what shows keys; two keys would look like one.
+    // DANGER: many programs that show keys cut text at a NUL; two keys would look like one.
     if (text.find('\0') != std::string_view::npos) {
         return "it contains a NUL";
     }

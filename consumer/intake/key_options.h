@@ -1,5 +1,5 @@
 #pragma once
-// Where a topic's idempotency keys come from and what is done without one. Plain values.
+// Where a topic's idempotency keys come from, and what is done if there is none. Plain values.
 
 #include <cstdint>
 #include <memory_resource>
@@ -21,8 +21,9 @@ struct KeySource {
         record_key,
         field,   // `name`: JSON pointer or Protobuf path; numbers as they are written
         fields,  // `names`: several of these, composed_key() of them
-        // `names` and the record's key: composed_key() of them and of the digest of its bytes.
-        // DANGER: one change of the log may be of many rows, which only their keys tell apart.
+        // `names` and the record's key: composed_key() of the fields and of the digest of the key.
+        // DANGER: one place in the log may have changes of many rows, which only their keys tell
+        // apart.
         change,
         cloudevents,     // `ce_source` + `ce_id`, or the structured form's `source` + `id`
         payload_sha256,  // takes two equal orders for one
@@ -36,7 +37,7 @@ struct KeySource {
     // Names the source inside the digest; '' means its kind and name (kind_of()). Two sources with
     // the same value here share their keys, because the config says so.
     std::string kind_name{};
-    // A preset's JSON envelope field: left out where the topic is not JSON.
+    // A preset's JSON envelope field: left out if the topic is not JSON.
     bool only_json = false;
     std::vector<std::string> names{};
 };
@@ -51,7 +52,7 @@ enum class KeyPolicy : std::uint8_t {
 // fingerprint is a conflict if both claims have one.
 struct FingerprintOptions {
     enum class Of : std::uint8_t {
-        none,     // the same key is a duplicate, whatever it comes with
+        none,     // the same key is always a duplicate
         payload,  // the raw payload
         fields,   // these, in canonical form (RFC 8785); duplicates' payloads are read, too
     };
@@ -61,16 +62,16 @@ struct FingerprintOptions {
 };
 
 struct KeyOptions {
-    std::vector<KeySource> sources;  // the first one that is there wins
+    std::vector<KeySource> sources;  // the first one that is present wins
     std::string operation;           // '' means `<group>/<topic>`
-    // Where the tenant comes from; absent in a message: a missing key.
+    // Where the tenant comes from; if a message lacks it, that counts as a missing key.
     std::optional<FieldSource> tenant;
     std::size_t length_min = 1;    // bytes
     std::size_t length_max = 255;  // bytes
     // `any` still refuses NUL.
     enum class Charset : std::uint8_t { any, ascii_printable, uuid } charset = Charset::any;
-    // ECMAScript regular expression that must match whole; '' for none. Costs microseconds a key;
-    // keys above 4096 bytes are not matched and invalid.
+    // ECMAScript regular expression that must match the whole key; '' for none. Costs microseconds
+    // for each key; keys above 4096 bytes are not matched, and are invalid.
     std::string pattern;
     KeyPolicy on_missing = KeyPolicy::reject;
     KeyPolicy on_invalid = KeyPolicy::reject;
@@ -79,8 +80,8 @@ struct KeyOptions {
 };
 
 // The key sources of a named preset (`idempotency-key`, `cloudevents`, `debezium-outbox`,
-// `debezium-postgres`, `masstransit`, `nservicebus`, `kafka-coordinates`, `body-sha256`); none for
-// an unknown name.
+// `debezium-postgres`, `masstransit`, `nservicebus`, `kafka-coordinates`, `body-sha256`); nullopt
+// for an unknown name.
 std::optional<std::vector<KeySource>> key_preset(const std::string& name);
 std::vector<std::string> key_preset_names();
 
@@ -88,7 +89,7 @@ std::vector<std::string> key_preset_names();
 // composed_key() writes them, `change:<paths>` likewise, `record_key`, `cloudevents`,
 // `payload_sha256`, `coordinates`, or kind_name. Keys of different kinds are different keys.
 std::string kind_of(const KeySource& source);
-// The key's text where the source has parts. `log` is the topic's id, else its name.
+// The key's text if the source has parts. `log` is the topic's id, else its name.
 std::string cloudevents_key(std::string_view source, std::string_view id);
 std::string coordinates_key(std::string_view log, Partition partition, Offset offset);
 // A JSON array of texts in canonical form (RFC 8785): `["acme","17"]`. Other programs can write the

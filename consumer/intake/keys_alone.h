@@ -1,5 +1,5 @@
 #pragma once
-// A sink for those who want a message's key and nothing of its payload: it asks for no field and
+// A sink for code that needs a message's key and nothing of its payload: it asks for no field and
 // writes nothing. Stateless.
 
 #include "dedup/sink/sink.h"

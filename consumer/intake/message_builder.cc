@@ -58,7 +58,7 @@ struct MessageBuilder::State {
           sink(target),
           keys(options.key, options.consumer_group, options.topic, options.format.format) {}
 
-    // Why its schema is not known yet, if that is so; then nothing is said of the message.
+    // Returns why the schema is not known yet, and leaves the message as it was; else nullopt.
     std::optional<std::string> decode(Message& message, std::pmr::memory_resource& arena) {
         if (!message.record.payload) {
             tombstone(message);
@@ -114,7 +114,7 @@ struct MessageBuilder::State {
         }
     }
 
-    // What does not come from the payload.
+    // A value that does not come from the payload.
     Value other_value(const FieldSource& source, const Message& message,
                       std::pmr::memory_resource& arena) const {
         if (source.kind == FieldSource::Kind::key) return key_value(source.text, message, arena);
@@ -126,8 +126,9 @@ struct MessageBuilder::State {
         auto* const fields =
             static_cast<Value*>(arena.allocate(sources.size() * sizeof(Value), alignof(Value)));
         for (std::size_t i = 0; i < sources.size(); ++i) {
-            // Copied from place to place: a function that returned the value would write it in
-            // pieces and read it as a whole at once, for which the processor has to wait.
+            // Copied from place to place. If a function returned the value, it would be written in
+            // pieces and then read as a whole at once, and the processor would have to wait for
+            // that.
             if (sources[i].kind == FieldSource::Kind::field) {
                 std::construct_at(fields + i, values[source_paths[i]]);
             } else {
@@ -201,7 +202,7 @@ std::optional<AwaitedSchema> MessageBuilder::take(Record&& record, const Message
         message.key_text = key->text;
         message.minted_at = key->minted_at;
     }
-    // A tombstone's fate hangs on the topic's policy, and costs nothing to decide.
+    // What becomes of a tombstone depends on the topic's policy, and costs nothing to decide.
     message.deferred = state.key_values == 0 && state.fields_fingerprint.empty() && extract &&
                        message.record.payload && !state.options.schemas &&
                        duplicates_expected_.load(std::memory_order_relaxed);
@@ -209,8 +210,8 @@ std::optional<AwaitedSchema> MessageBuilder::take(Record&& record, const Message
         if (std::optional<std::string> reason = state.decode(message, arena)) {
             const ConfluentFrame frame = read_confluent_frame(message.record, MessageIndex::none);
             AwaitedSchema awaited{schema_id(frame), std::move(*reason)};
-            // DANGER: nothing of the record may stay. The fence would move over a message that was
-            // neither applied nor rejected.
+            // DANGER: nothing of the record may stay in the chunk, or the fence would move over a
+            // message that was neither applied nor rejected.
             chunk.messages.pop_back();
             return awaited;
         }

@@ -32,27 +32,27 @@ struct AwaitedSchema {
 
 class MessageBuilder {
   public:
-    // `sink` outlives the intake; sink.fields() is asked once. Throws FormatError.
+    // `sink` outlives the builder; sink.fields() is called once. Throws FormatError.
     MessageBuilder(MessageBuilderOptions options, Sink& sink);
     ~MessageBuilder();
     // The topic's id as Kafka gave it, for keys from coordinates; '' if Kafka gave none (then the
     // topic's name is used).
     void set_topic_id(std::string topic_id);
     MessageBuilder(const MessageBuilder&) = delete;
-    // Adds the message to the chunk (views into the record's storage, which moves along). If its
-    // schema is not known yet, the chunk stays as it is, and the record is to be taken again later,
-    // before any that follows it. Only with `schemas` is anything awaited.
+    // Adds the message to the chunk (with views into the record's storage, which moves too). If its
+    // schema is not known yet, the chunk stays as it is; take the record again later, before any
+    // that follows it. This can happen only with `schemas`.
     [[nodiscard]] std::optional<AwaitedSchema> take(Record&& record, Chunk& chunk);
     // The same for a message whose key is known: none is extracted.
     [[nodiscard]] std::optional<AwaitedSchema> take(Record&& record, const MessageKey& key,
                                                     Chunk& chunk);
     // The bench's dedup-off setting: no key is extracted, no digest computed.
     void disable_keys();
-    // Whether nearly all messages are duplicates just now: from then on take() leaves payloads
-    // alone where the key does not come from them, and Message::deferred says so. Never with
-    // `schemas`: the writer cannot wait for one within its transaction. Thread-safe.
+    // Whether nearly all messages are duplicates just now. If so, take() does not read payloads
+    // that the key does not come from, and sets Message::deferred. Never with `schemas`: the writer
+    // cannot wait for one within its transaction. Thread-safe.
     void expect_duplicates(bool expected) { duplicates_expected_ = expected; }
-    // Does what was deferred; for the writer's thread, on an intake of its own.
+    // Does what was deferred; for the writer's thread, on a builder of its own.
     void finish(Message& message, std::pmr::memory_resource& arena);
 
   private:
@@ -64,7 +64,7 @@ class MessageBuilder {
 };
 
 // For commands that may wait, whose `schemas` is patient: takes the record, or throws a
-// std::runtime_error that says which schema cannot be had and why. A record is never left out.
+// std::runtime_error that says which schema is not available and why. A record is never left out.
 void take_now(MessageBuilder& builder, Record record, Chunk& chunk);
 void take_now(MessageBuilder& builder, Record record, const MessageKey& key, Chunk& chunk);
 

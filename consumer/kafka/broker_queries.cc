@@ -30,8 +30,8 @@ KafkaMetadata metadata_of(rd_kafka_t* client, rd_kafka_topic_t* topic, const std
     return KafkaMetadata(raw);
 }
 
-// librdkafka's mock cluster has no admin requests: it would answer after a time-out only, and with
-// nothing.
+// librdkafka's mock cluster has no admin requests: one would only end after a time-out, without an
+// answer.
 bool is_mock(const std::string& cluster) { return cluster.starts_with("mockCluster"); }
 
 }  // namespace

@@ -36,16 +36,16 @@ class BrokerQueries {
     // The group's committed offset; nullopt if the group has none.
     std::optional<GroupOffset> group_offset(const TopicPartition& partition) const;
     LogRange range(const TopicPartition& partition) const;
-    // The first offset whose record is not older; the end of the log if there is none.
+    // The first offset whose record is not older than that; the end of the log if there is none.
     Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp) const;
-    // The high watermark, whatever the isolation level: acknowledged messages may lie after the
-    // last stable offset.
+    // The high watermark, for any isolation level: acknowledged messages may lie after the last
+    // stable offset.
     std::optional<Offset> high_watermark(const TopicPartition& partition) const;
     // 0 if the brokers do not know the topic.
     int partition_count(const std::string& topic) const;
-    // Those that this user may see.
+    // The topics that this user may see.
     std::vector<std::string> topic_names() const;
-    // The topic's own, the broker's defaults included; needs the right to describe them.
+    // The topic's properties, with the broker's defaults; needs the permission to describe them.
     std::map<std::string, std::string> topic_properties(const std::string& topic) const;
     LogIdentity identity(const std::string& topic) const;
     // `host:port` of each broker of the cluster, as the first one that answers knows them.

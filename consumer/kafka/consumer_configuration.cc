@@ -23,8 +23,8 @@ void set(rd_kafka_conf_t* configuration, const std::string& name, const std::str
     }
 }
 
-// librdkafka takes the first bytes of any other protocol for the size of an answer, and its own
-// advice leads astray.
+// librdkafka takes the first bytes of any other protocol for the size of an answer, and the advice
+// in its own message is then misleading.
 std::string explained(const char* text) {
     std::string full(text);
     if (full.find("Invalid response size") != std::string::npos &&
@@ -66,8 +66,8 @@ int report_certificate(rd_kafka_t*, const char* broker, std::int32_t, int* error
     return 0;
 }
 
-// A commit that failed changes nothing: the fence is the truth, and the next commit says the same
-// or more.
+// A commit that failed changes nothing: the fence is the truth, and the next commit has the same
+// offsets or later ones.
 void forward_commit(rd_kafka_t*, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t*,
                     void*) {
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR__NO_OFFSET) return;
@@ -75,7 +75,7 @@ void forward_commit(rd_kafka_t*, rd_kafka_resp_err_t code, rd_kafka_topic_partit
                 {{"code", static_cast<int>(code)}, {"error", rd_kafka_err2str(code)}});
 }
 
-// What the guarantee rests on; refused_property() keeps the user from setting them otherwise.
+// The guarantee depends on these; refused_property() stops users from setting other values.
 constexpr std::array<std::pair<const char*, const char*>, 7> required{{
     {"enable.auto.commit", "false"},
     {"enable.auto.offset.store", "false"},
@@ -86,7 +86,7 @@ constexpr std::array<std::pair<const char*, const char*>, 7> required{{
     {"allow.auto.create.topics", "false"},
 }};
 
-// librdkafka fetches nothing for this long where it found the queue full. Its default of a second
+// librdkafka fetches nothing for this long after it found the queue full. Its default of a second
 // empties the queue under load.
 constexpr const char* full_queue_again_ms = "10";
 // A broker answers the requests of a connection in turn. A seek, a question for an offset and the

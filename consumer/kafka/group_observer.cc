@@ -8,7 +8,7 @@
 namespace onceward {
 namespace {
 
-// What no rebalance fixes, such as another client's assignor, must not cause rejoins for ever.
+// What no rebalance fixes, such as another client's assignor, must not cause frequent rejoins.
 constexpr int most_doublings = 4;
 
 std::set<TopicPartition> unowned_in(const GroupSight& sight) {

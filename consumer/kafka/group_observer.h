@@ -20,14 +20,15 @@ namespace onceward {
 // in; used by one thread.
 //
 // A static member that restarts gets its old assignment without a rebalance (KIP-345). If it led
-// the group, it does not learn that it leads (KIP-814), and it takes the partitions that its topics
-// have by then for those it assigned: partitions added while it was away wait for another
+// the group, it does not learn that it leads (KIP-814), and it assumes that it has assigned all
+// partitions that its topics have by then: partitions added while it was away wait for another
 // rebalance.
 class UnownedPartitions {
   public:
     using Clock = std::chrono::steady_clock;
-    // `every`: between two looks, and the first pause between two rejoins. Shorter, it costs the
-    // brokers two questions more often; longer, the partitions wait: twice that in the middle.
+    // `every`: between two checks, and the first pause between two rejoins. If it is shorter, the
+    // brokers get two requests more often; if longer, partitions wait longer: twice `every` on
+    // average.
     explicit UnownedPartitions(std::chrono::milliseconds every);
 
     // The partitions for which the member must rejoin now: those without an owner in two
@@ -35,8 +36,8 @@ class UnownedPartitions {
     std::vector<TopicPartition> look(Clock::time_point now, const GroupSight& sight, double dice);
 
   private:
-    Backoff pauses_;                 // with chance: a fleet does not act at once
-    std::set<TopicPartition> seen_;  // unowned at the last look
+    Backoff pauses_;                 // random, so that a fleet does not act at the same time
+    std::set<TopicPartition> seen_;  // unowned at the last check
     int rejoins_ = 0;                // since all partitions had an owner
     Clock::time_point not_before_{};
 };
@@ -45,7 +46,7 @@ class GroupObserver {
   public:
     // `every`: as for UnownedPartitions.
     GroupObserver(std::chrono::milliseconds every, KafkaSource& source);
-    // Looks, if it is time to. True: the member leaves the group now, to join it again.
+    // Checks, if it is time to. Returns true if the member leaves the group now, to join it again.
     bool tick();
     std::int64_t rejoins() const { return rejoins_; }
 

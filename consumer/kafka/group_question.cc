@@ -7,7 +7,7 @@
 namespace onceward {
 namespace {
 
-// An error that comes with a description, or none.
+// Whether a description came with an error: it may be null, or mean no error.
 bool has_error(const rd_kafka_error_t* error) {
     return error != nullptr && rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR_NO_ERROR;
 }
@@ -59,7 +59,7 @@ std::string member_id(rd_kafka_t* client) {
 
 void GroupQuestion::ask(rd_kafka_t* client, const std::string& group,
                         const std::vector<const char*>& topics) {
-    // Two answers that come together would be one check.
+    // Two questions at the same time would be one check, not two.
     if (answers_due_ > 0) return;
     if (!answers_) answers_.reset(rd_kafka_queue_new(client));
     sight_ = GroupSight{};

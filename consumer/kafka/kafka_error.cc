@@ -53,7 +53,7 @@ bool not_authenticated(const KafkaError& error) {
 
 bool tls_failed(const KafkaError& error) { return error.code == RD_KAFKA_RESP_ERR__SSL; }
 
-// By what librdkafka's rdkafka_msgset_reader.c and the broker's answer to a fetch can say.
+// The codes that librdkafka's rdkafka_msgset_reader.c and a broker's answer to a fetch can have.
 bool records_unreadable(int code) {
     return code == RD_KAFKA_RESP_ERR__BAD_MSG ||          // checksum, or not as the format says
            code == RD_KAFKA_RESP_ERR__BAD_COMPRESSION ||  // does not inflate

@@ -16,29 +16,29 @@ class KafkaError : public std::runtime_error {
     int code;
 };
 
-// Throws what the code means, after `what` was tried.
+// Throws a KafkaError with the code's meaning; `what` says what was tried.
 [[noreturn]] void throw_kafka(int code, const std::string& what);
 // Throws if the code is an error's, or if there is an error; takes ownership of the latter.
 void check_kafka(int code, const std::string& what);
 void check_kafka(rd_kafka_error_s* error, const std::string& what);
 
-// Whether the group's coordinator is only on its way: being found, loaded or moved. A second later
-// it may answer.
+// Whether the group's coordinator is only not ready yet: it is being found, loaded or moved. It may
+// answer a second later.
 bool coordinator_is_moving(const KafkaError& error);
 
-// The same of a partition's leader: being elected, or not where the client last knew it.
+// The same for a partition's leader: it is being elected, or is not where the client last knew it.
 bool leader_is_moving(const KafkaError& error);
 
 // There is no such topic or partition, as far as the brokers know.
 bool unknown_partition(const KafkaError& error);
 
-// Whether the brokers know who asks, and do not let it.
+// Whether the brokers know the client, but do not permit its request.
 bool not_allowed(const KafkaError& error);
 
-// Whether a broker refused the login, or its port takes none.
+// Whether a broker refused the login, or its port accepts none.
 bool not_authenticated(const KafkaError& error);
 
-// Whether no TLS connection came about.
+// Whether the TLS connection could not be made.
 bool tls_failed(const KafkaError& error);
 
 // Returns whether the code is about the records themselves: a broken checksum or compression, an

@@ -10,7 +10,7 @@
 
 namespace onceward {
 
-// Calls `destroy` on whatever the unique_ptr holds; the C function is part of the type and costs
+// Calls `destroy` on what the unique_ptr holds; the C function is part of the type and costs
 // nothing.
 template <auto destroy>
 struct KafkaDeleter {
@@ -23,8 +23,8 @@ struct KafkaDeleter {
 template <class Handle, auto destroy>
 using KafkaHandle = std::unique_ptr<Handle, KafkaDeleter<destroy>>;
 
-// A client. A consumer says rd_kafka_consumer_close() before this goes, or its group waits for the
-// session time-out.
+// A client. Call rd_kafka_consumer_close() before a consumer is destroyed, or its group waits for
+// the session time-out.
 using KafkaClient = KafkaHandle<rd_kafka_t, rd_kafka_destroy>;
 // rd_kafka_new() takes the configuration over when it succeeds: release() it then, and only then.
 using KafkaConfiguration = KafkaHandle<rd_kafka_conf_t, rd_kafka_conf_destroy>;

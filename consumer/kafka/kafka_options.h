@@ -32,7 +32,7 @@ struct StartPosition {
     enum class Kind : std::uint8_t { committed, earliest, latest, timestamp };
     Kind kind = Kind::committed;
     std::chrono::milliseconds timestamp{0};  // since 1970-01-01 UTC
-    // With `committed` where the group has none.
+    // With `committed`, if the group has none.
     enum class Fallback : std::uint8_t { earliest, latest } fallback = Fallback::earliest;
 };
 
@@ -41,12 +41,12 @@ enum class OutOfRangePolicy : std::uint8_t { halt, earliest, latest };
 // The property's value, or `otherwise` if it is not set. REQUIRES: librdkafka accepts the value.
 std::chrono::milliseconds time_property(const KafkaOptions& options, const std::string& name,
                                         std::chrono::milliseconds otherwise);
-// Why this librdkafka property may not be set (or not to this value); '' where it may. Names the
+// Why this librdkafka property may not be set (or not to this value); '' if it may. Names the
 // reason and the way out.
 std::string refused_property(const std::string& name, const std::string& value);
 // Whether the property's value is a secret (sasl.password, ssl.key.password, ...).
 bool secret_property(const std::string& name);
-// Whether librdkafka knows the property; '' or the message with the nearest name.
+// Why librdkafka refuses the property, with the nearest name if it is unknown; '' if it does not.
 std::string unknown_property(const std::string& name, const std::string& value);
 
 }  // namespace onceward

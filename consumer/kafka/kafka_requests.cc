@@ -5,7 +5,7 @@
 namespace onceward {
 namespace {
 
-// Kafka tells a null from an empty value.
+// Kafka distinguishes null from an empty value.
 std::optional<std::string_view> bytes_at(const void* begin, std::size_t size) {
     if (begin == nullptr) return std::nullopt;
     return std::string_view(static_cast<const char*>(begin), size);

@@ -22,8 +22,9 @@ struct ClientCallbacks {
     std::function<void(int code, const std::string& reason)> error;
 };
 
-// A consumer that is polled by itself. Throws KafkaError for a property that librdkafka does not
-// take. `worker` numbers static members. The callbacks may be null; they outlive the client.
+// A consumer; polling it serves its callbacks too. Throws KafkaError for a property that librdkafka
+// does not accept. `worker` numbers static members. The callbacks may be null; they outlive the
+// client.
 KafkaClient make_consumer(const KafkaOptions& options, int worker, ClientCallbacks* callbacks);
 
 // How long the brokers have for an answer, in milliseconds.

@@ -17,16 +17,16 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int seek_timeout_ms = 300;
-// A member that has not left its group by then joins it again all the same.
+// A member that has not left its group after this time joins it again anyway.
 constexpr auto leave_limit = 5s;
-// So many seeks in a row that failed mean that librdkafka does not fetch the partition at all.
+// This many failed seeks in a row mean that librdkafka does not fetch the partition at all.
 constexpr int seeks_before_restart = 20;
 
 // The smallest share of queued_kilobytes that a topic has.
 constexpr std::size_t queued_kilobytes_each = 1024;
 
-// librdkafka's limit is for one queue, and each topic has one. Without a share of it a worker with
-// many topics would hold as many times the memory.
+// librdkafka's limit is for one queue, and each topic has one. Without shares, a worker with many
+// topics would hold that much memory for each of them.
 KafkaOptions with_shares(KafkaOptions options, std::size_t topics) {
     const std::size_t share =
         std::max(queued_kilobytes / std::max<std::size_t>(topics, 1), queued_kilobytes_each);
@@ -34,8 +34,8 @@ KafkaOptions with_shares(KafkaOptions options, std::size_t topics) {
     return options;
 }
 
-// The reader, which alone polls and seeks, tags where this reading began: the fence is compared
-// with it.
+// A span says where this reading began, and the fence is compared with that. Only the reader polls
+// and seeks.
 Span& span_of(Chunk& chunk, Partition partition, Offset begin) {
     const auto known = std::ranges::find(chunk.spans, partition, &Span::partition);
     if (known != chunk.spans.end()) return *known;
@@ -100,7 +100,7 @@ void KafkaSource::serve() {
         const char* topic = message->rkt == nullptr ? "" : rd_kafka_topic_name(message->rkt);
         if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) state_->take_error(topic, *message);
     }
-    // Its errors are those of the other one. Left in its queue they would grow.
+    // Its errors are those of the other client. Left in its queue they would accumulate.
     while (state_->asking && KafkaMessage{rd_kafka_consumer_poll(state_->asking.get(), 0)}) {
     }
     if (state_->failed) throw KafkaError(*std::exchange(state_->failed, std::nullopt));
@@ -138,8 +138,8 @@ bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEp
     State::Position& position = *held;
     rd_kafka_queue_forward(position.queue.get(), nullptr);
     position.open = false;
-    // Something in the partition's own queue, at least PARTITION_EOF: its question for the end has
-    // been answered.
+    // If the partition's own queue has something, at least PARTITION_EOF, librdkafka's question for
+    // the end has been answered.
     position.settled = position.settled || rd_kafka_queue_length(position.queue.get()) > 0;
     if (!position.settled) return false;
     if (position.stopped || position.failed_seeks >= seeks_before_restart) {
@@ -203,8 +203,8 @@ void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Messag
         take_error(topic.name, *message);
         return;
     }
-    // At the end of the partition the position moves over control records and what compaction took
-    // away.
+    // At the end of the partition the position moves over control records and what compaction has
+    // removed.
     const bool end_of_partition = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
     const Offset end = end_of_partition ? Offset{message->offset} : next(Offset{message->offset});
     if (end <= position.offset) {
@@ -282,7 +282,7 @@ std::optional<GroupSight> KafkaSource::told_group() {
 
 // The member leaves, and joins as a new one. The broker removes a static member from the group on
 // LeaveGroup, which causes a rebalance whether it was the leader or a follower; librdkafka sends it
-// when a static member unsubscribes, though not when it closes. Less does not suffice in a Stable
+// when a static member unsubscribes, though not when it closes. Nothing less is enough in a Stable
 // group: rd_kafka_subscribe() with the same topics is no change for a cooperative member and sends
 // nothing, and a JoinGroup causes a rebalance only if the leader sends it, or a follower with other
 // metadata than before. A member that returned does not learn who leads (KIP-814).
@@ -292,10 +292,10 @@ void KafkaSource::rejoin() {
     state_->rejoin_by = std::chrono::steady_clock::now() + leave_limit;
 }
 
-// DANGER: not before the member has left, which takes its id away. librdkafka (2.14.2) leaves when
-// the last partition is revoked, and only where no new subscription waits by then: subscribed at
-// once, it would join as the member that it was. An unsubscribe() that met a rebalance may never be
-// carried out; that rebalance has done its work.
+// DANGER: subscribe only after the member has left, which removes its id. librdkafka (2.14.2)
+// leaves when the last partition is revoked, and only if no new subscription waits then: if we
+// subscribed at once, it would join as the member that it was. An unsubscribe() during a rebalance
+// may never be carried out; that rebalance then has the same effect.
 void KafkaSource::State::join_again() {
     if (!rejoin_by) return;
     const bool left = member_id(client.get()).empty();
@@ -324,7 +324,8 @@ void KafkaSource::commit_through(std::span<const CommittedOffset> offsets, bool 
         if (committed.leader_epoch.raw() >= 0) {
             rd_kafka_topic_partition_set_leader_epoch(element, committed.leader_epoch.raw());
         }
-        // librdkafka frees the metadata with the list, by rd_free() alias free(); hence strdup().
+        // librdkafka frees the metadata with the list, by rd_free() alias free(), so strdup() makes
+        // it.
         const std::string mark = offset_mark(committed.incarnation);
         element->metadata = strdup(mark.c_str());
         element->metadata_size = mark.size();

@@ -36,7 +36,7 @@ struct AwaitedRecord {
     AwaitedSchema schema;
 };
 
-// Told from inside serve(), read() and close(), on the reader's thread.
+// Called from inside serve(), read() and close(), on the reader's thread.
 class SourceListener {
   public:
     virtual ~SourceListener() = default;
@@ -47,8 +47,8 @@ class SourceListener {
     virtual void revoked(const std::vector<TopicPartition>& partitions, bool lost) = 0;
     // The log does not hold the offset that was asked for (auto.offset.reset=error).
     virtual void out_of_range(const TopicPartition& partition) = 0;
-    // From read(): the messages before them are in the chunk that it answers with. Nothing more is
-    // read of the partition until begin().
+    // Called from read(): the messages before these are in the chunk that it returns. Nothing more
+    // of the partition is read until begin().
     virtual void unreadable(const UnreadableRecords& records) = 0;
     // The same for a record whose schema is not known yet.
     virtual void awaits_schema(const AwaitedRecord& record) = 0;
@@ -63,16 +63,16 @@ struct CommittedOffset {
     std::string incarnation;  // of the fence; travels as the metadata `onceward:<incarnation>`
 };
 
-// What a member sees of its group at one look.
+// What a member sees of its group in one check.
 struct GroupSight {
-    bool settled = false;  // the group is Stable, and the one who looks is a member of it
+    bool settled = false;  // the group is Stable, and this client is a member of it
     std::map<std::string, int> partitions;  // how many each of the member's topics has
     std::set<TopicPartition> owned;         // by any member
 };
 
 class KafkaSource {
   public:
-    // Joins no group yet. Without topics it is only good for the questions.
+    // Joins no group yet. Without topics it can only be used for questions.
     KafkaSource(const KafkaOptions& options, int worker, std::vector<std::string> topics,
                 SourceListener& listener);
     ~KafkaSource();
@@ -80,35 +80,36 @@ class KafkaSource {
     // REQUIRES: topics. Throws KafkaError.
     void join();
 
-    // Serves the group's events without blocking; keeps the member alive. Throws KafkaError when it
-    // is fatal.
+    // Serves the group's events without blocking; keeps the member alive. Throws KafkaError if an
+    // error is fatal.
     void serve();
-    // The last failure that serve() met and that no broker's return would end: a refused login, TLS
-    // that fails. nullopt if there is none.
+    // The last failure that serve() met and that lasts even if the brokers return: a refused login,
+    // TLS that fails. nullopt if there is none.
     std::optional<KafkaError> refusal() const;
-    // For a consumer that has been in no group for long, and after a question that failed. From
+    // For a consumer that has been in no group for a long time, and after a failed question. From
     // any thread. DANGER: if a broker that shuts down answers with an empty list of brokers,
     // librdkafka forgets every broker that it knows and never asks the bootstrap servers again
     // (seen with 2.14.2, its issue 5301), and the worker would hang for ever. Each of the two
-    // clients can forget them while the other does not. Known servers are added once.
+    // clients can forget them while the other does not. A known server is not added again.
     void bootstrap_again();
-    // Until there may be something to serve or to read, or wake() was called.
+    // Waits until there may be something to serve or to read, or wake() was called.
     void wait(std::chrono::milliseconds timeout);
     void wake();
-    // Seeks to the fence and opens the partition for read(). False: not yet possible, ask again.
+    // Seeks to the fence and opens the partition for read(). Returns false if that is not possible
+    // yet: ask again.
     bool begin(const TopicPartition& partition, Offset offset, LeaderEpoch leader_epoch);
-    // Closes it again; what was fetched is thrown away.
+    // Closes the partition again; what was fetched is discarded.
     void end(const TopicPartition& partition);
-    // Takes up to `messages` messages of the topic that have been fetched, through the intake, into
-    // a chunk; spans included. No messages and no spans: nothing was there.
+    // Takes up to `messages` fetched messages of the topic, through `intake`, into a chunk, with
+    // their spans. If it has no messages and no spans, there was nothing.
     Chunk read(std::size_t topic_index, std::size_t messages, MessageBuilder& intake);
-    // Messages that came again below the position that was asked for; they are not passed on.
+    // Messages that were delivered below the requested position; they are not passed on.
     std::int64_t below_fence() const;
-    // Leaves the group; revoked() is called for what is left.
+    // Leaves the group; revoked() is called for the partitions that are left.
     void close();
 
-    // Advisory: for lag dashboards. Never before the transaction that covers the offsets. `wait`:
-    // for the answer.
+    // Commits offsets, which are advisory: for lag dashboards. Never before the transaction that
+    // covers them. `wait`: for the answer.
     void commit_through(std::span<const CommittedOffset> offsets, bool wait);
 
     // The questions that wait for the brokers.
@@ -119,7 +120,7 @@ class KafkaSource {
     // Does not wait; for the reader's thread only. The offset that reading has reached, while the
     // partition is open.
     std::optional<Offset> position(const TopicPartition& partition) const;
-    // Asks the brokers, one request for each of them; told_ends() has what was answered meanwhile.
+    // Asks the brokers, one request for each of them; told_ends() returns the answers so far.
     void ask_for_ends(const std::vector<TopicPartition>& partitions);
     std::map<TopicPartition, Offset> told_ends();
 
@@ -128,7 +129,8 @@ class KafkaSource {
     void ask_for_group();
     std::optional<GroupSight> told_group();
     // For the reader's thread alone. Leaves the group and joins it again, from serve(); revoked()
-    // is called for all that the member has. A rebalance, also in a Stable group of static members.
+    // is called for all that the member has. This is a rebalance, even in a Stable group of static
+    // members.
     void rejoin();
 
   private:
@@ -136,7 +138,7 @@ class KafkaSource {
     std::unique_ptr<State> state_;
 };
 
-// The end of a committed offset's metadata that marks it as ours.
+// The metadata of a committed offset that marks it as ours.
 std::string offset_mark(const std::string& incarnation);
 bool is_our_mark(const std::string& metadata);
 

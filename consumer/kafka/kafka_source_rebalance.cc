@@ -1,4 +1,4 @@
-// The group's side of KafkaSource: who gives and takes partitions, and the errors on the way.
+// The group's side of KafkaSource: assigned and revoked partitions, and the errors on the way.
 
 #include <algorithm>
 
@@ -46,18 +46,19 @@ void KafkaSource::State::rebalance(rd_kafka_resp_err_t code,
             revoke(partitions);
         }
     } catch (const KafkaError& error) {
-        // Never through librdkafka's own frames, which would be left half done: serve() throws it.
+        // Do not throw through librdkafka's frames, which would be left half done: serve() throws
+        // it.
         failed = error;
     }
 }
 
-// Where each log ends, as a number. Those that the brokers did not answer for stay at
-// RD_KAFKA_OFFSET_END.
+// Sets each offset to the end of its log, as a number. Those that the brokers did not answer for
+// stay at RD_KAFKA_OFFSET_END.
 //
 // DANGER: a number, not END. For END librdkafka asks the broker itself, and when a seek overtakes
 // that question it asks once more half a second later and moves the position to the end: everything
-// between the fence and the end of the log was jumped over, without an error (seen with 2.14.2).
-// INVALID ends in _AUTO_OFFSET_RESET and a partition that cannot be sought, a paused partition
+// between the fence and the end of the log was skipped, without an error (seen with 2.14.2).
+// INVALID ends in _AUTO_OFFSET_RESET and a partition in which no seek works; a paused partition
 // loses a second when it is resumed.
 void KafkaSource::State::resolve_ends(rd_kafka_topic_partition_list_t* partitions) const {
     for (int i = 0; i < partitions->cnt; ++i) partitions->elems[i].offset = RD_KAFKA_OFFSET_END;
@@ -93,8 +94,8 @@ void KafkaSource::State::give_back_all() {
     listener.revoked(held, true);
 }
 
-// Never waits for PostgreSQL: each partition is assigned at once, its queue stays unread until its
-// fence is taken.
+// Never waits for PostgreSQL: each partition is assigned at once, and its queue stays unread until
+// its fence is taken.
 void KafkaSource::State::assign(rd_kafka_topic_partition_list_t* partitions) {
     const bool incremental = cooperative();
     if (!incremental) give_back_all();
@@ -139,11 +140,11 @@ void KafkaSource::State::revoke(rd_kafka_topic_partition_list_t* partitions) {
 }
 
 // DANGER: after _AUTO_OFFSET_RESET librdkafka no longer fetches the partition and refuses every
-// seek in it. Only a new assignment starts it again, at the end of its log, from where the next
-// begin() seeks. Assigned at the offset itself, it would fetch before that seek, and before a batch
-// with a broken checksum it would be out of range again: it takes the batch's own bytes for an
-// offset (2.14.2). Members of the eager protocol assign all their partitions, each at the offset
-// that reading has reached.
+// seek in it. Only a new assignment starts it again, at the end of its log, and the next begin()
+// seeks from there. If it were assigned at the offset itself, it would fetch before that seek.
+// Before a batch with a broken checksum it would then be out of range again: it takes the batch's
+// own bytes for an offset (2.14.2). Members of the eager protocol assign all their partitions, each
+// at the offset that reading has reached.
 void KafkaSource::State::restart(const TopicPartition& partition) {
     const bool incremental = cooperative();
     rd_kafka_topic_partition_list_t* all = nullptr;
@@ -188,8 +189,8 @@ void KafkaSource::State::stop_reading(const TopicPartition& partition, Position&
         {partition, position.offset, detail == nullptr ? rd_kafka_err2str(error.err) : detail});
 }
 
-// To the end of the log, where a partition waits that is not read: at the records it would fetch
-// them again and again, without a pause where a checksum is broken.
+// Seeks to the end of the log, where an unread partition waits. At the records, librdkafka would
+// fetch them again and again, and without a pause if a checksum is broken.
 void KafkaSource::State::park(const TopicPartition& partition) const {
     const std::optional<Offset> end = fetched_end(partition);
     if (!end || end->raw() == 0) return;

@@ -14,7 +14,7 @@ class GroupQuestion {
   public:
     // Does nothing while an earlier question is open.
     void ask(rd_kafka_t* client, const std::string& group, const std::vector<const char*>& topics);
-    // The answer, once; nullopt if it is not there yet, or was an error.
+    // The answer, once; nullopt if it has not arrived yet, or was an error.
     std::optional<GroupSight> told(rd_kafka_t* client);
 
   private:
@@ -48,7 +48,7 @@ struct KafkaSource::State {
         bool open = false;
         bool stopped = false;  // librdkafka gave up fetching: out of range
         int failed_seeks = 0;  // in a row
-        // librdkafka knows its position; after an earlier seek it may jump to the end
+        // librdkafka knows its position; after a seek before that it may jump to the end
         bool settled = false;
     };
     struct Topic {
@@ -65,16 +65,16 @@ struct KafkaSource::State {
     std::vector<Topic> topics;
     LogEnds ends;
     GroupQuestion group_question;
-    // The member leaves the group, and joins it again when it has left, or then.
+    // Set while the member leaves the group: it joins again when it has left, or at this time.
     std::optional<std::chrono::steady_clock::time_point> rejoin_by;
     int wake_read = -1;
     int wake_write = -1;
     std::atomic<std::int64_t> below_fence{0};
     bool closed = false;
     std::optional<KafkaError> failed;  // in the rebalance callback; serve() throws it
-    // For questions that are waited for; null without topics. It fetches nothing. Brokers answer
-    // the requests of one connection in turn: after the fetch that is held open at a log's end
-    // each question took 100 ms, and the first start over 500 partitions a minute.
+    // For questions that wait for an answer; null without topics. It fetches nothing. Brokers
+    // answer the requests of one connection in turn: after a fetch that was held open at a log's
+    // end each question took 100 ms, and the first start over 500 partitions took a minute.
     KafkaClient asking;
     KafkaClient client;  // after the queues in destruction order: see ~KafkaSource()
 

@@ -18,7 +18,8 @@ std::optional<Offset> next_readable(Offset begin, Offset end,
             const LogSight sight = look(Offset{offset});
             return sight.kind == LogSight::Kind::unreadable && sight.at == batch.at;
         };
-        // Between `at`, inside of the batch, and `outside`: first in doubling steps, then halves.
+        // Searches between `at`, inside the batch, and `outside`: in doubling steps, then by
+        // halving.
         std::int64_t outside = end.raw();
         for (std::int64_t step = 1; at + step < outside;) {
             if (looks-- <= 0) return std::nullopt;

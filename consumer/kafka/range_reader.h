@@ -1,7 +1,7 @@
 #pragma once
 // Reads parts of a log without joining the group and without moving anything, for `onceward check
 // --sample`, `offsets skip` and `replay`. Used by one thread. Failures are KafkaErrors. Records
-// must be gone before the sampler that read them.
+// must be gone before the RangeReader that read them.
 
 #include <chrono>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace onceward {
 
-// What a reading that begins at an offset meets first.
+// What reading from an offset meets first.
 struct LogSight {
     enum class Kind : std::uint8_t { record, unreadable, end_of_log } kind = Kind::record;
     Offset at;  // of the record; where the unreadable batch begins, which may be lower; the end
@@ -52,12 +52,12 @@ class RangeReader {
 
     // Begins to read a stretch of any length, page by page.
     void open(const Stretch& stretch);
-    // The next page: what has come, up to so many records and about so many bytes of them. Its end
-    // is the stretch's when all of it has been read, or the log holds no more. Throws if nothing
-    // comes within `limit`.
+    // The next page: what has arrived, up to `messages` records and about `bytes` bytes of them.
+    // Its end is the stretch's end when all of it has been read, or the log holds no more. Throws
+    // if nothing comes within `limit`.
     RecordPage page(std::size_t messages, std::size_t bytes, std::chrono::seconds limit);
 
-    // What a reading from `offset` on meets first; throws if nothing comes within `limit`.
+    // What reading from `offset` on meets first; throws if nothing comes within `limit`.
     LogSight look(const TopicPartition& partition, Offset offset, std::chrono::seconds limit);
 
   private:

@@ -40,12 +40,12 @@ class Assignment {
     using Clock = std::chrono::steady_clock;
     struct Entry {
         PartitionPhase phase = PartitionPhase::wants_fence;
-        FenceState fence;                // as it was taken; its owner may be news
+        FenceState fence;                // as it was taken; its owner may be newer
         Clock::time_point not_before{};  // no take-over earlier
         int missed = 0;                  // fences in a row
         Halt halt;                       // why it was halted last, until something is committed
         std::string pause;               // paused: why
-        int seeks_again = 0;        // out of range, and there after all, since it last moved on
+        int seeks_again = 0;        // seeks refused though the log has the offset, since a commit
         bool out_of_range = false;  // wants_fence: the policy decides where to begin
         std::optional<Offset> unreadable;  // reading: it stopped before this offset
         std::string awaits_schema;  // reading: why it stopped before a message; '' if it did not
@@ -63,9 +63,9 @@ class Assignment {
     using Refused =
         std::function<void(const TopicPartition& partition, PartitionPhase, PartitionEvent)>;
 
-    // A missed fence waits as `pauses` say, with a chance of its own: two workers that both believe
-    // in their assignment would rob each other for ever. From above heartbeat.interval.ms up to
-    // session.timeout.ms.
+    // After a missed fence the partition waits as `pauses` says, for a random time: otherwise two
+    // workers that both believe in their assignment would take the fence from each other for ever.
+    // From above heartbeat.interval.ms up to session.timeout.ms.
     explicit Assignment(Backoff pauses, Refused refused = {})
         : pauses_(pauses), refused_(std::move(refused)) {
         pauses_.most = 1.5;
@@ -76,47 +76,47 @@ class Assignment {
     bool holds(const TopicPartition& partition) const { return entries_.contains(partition); }
     bool reading(const TopicPartition& partition) const;
     void taken(const TopicPartition& partition, const FenceState& fence);
-    // Who owns the fence, before it is decided whether and where to read: this worker, or the owner
-    // that was seen in the row. A halted partition continues when the row has another owner.
+    // Notes who owns the fence, before it is decided whether and where to read: this worker, or the
+    // owner that was seen in the row. A halted partition continues when the row has another owner.
     void owned(const TopicPartition& partition, const std::string& owner);
     // The reader is at `offset`. If the fence was taken again meanwhile and has another offset, the
     // reader seeks again.
     void sought(const TopicPartition& partition, Offset offset);
     // `dice`: from 0 to 1.
     void missed(const TopicPartition& partition, Clock::time_point now, double dice);
-    // No take-over before then, nor before what it waits for already.
+    // No take-over before `until`, nor before the time that it waits for already.
     void postpone(const TopicPartition& partition, Clock::time_point until);
     // Nothing is read until then; after that the fence is taken and reading begins there. `why` is
     // for people, and empty if the partition knows it already.
     void wait(const TopicPartition& partition, Clock::time_point until,
               const std::string& why = {});
     void committed(const TopicPartition& partition);
-    // `first_retry` 0: not tried again by itself. Later halts in a row wait twice as long, up to
-    // ten minutes.
+    // `first_retry` 0: not tried again by itself. Each further halt in a row waits twice as long,
+    // up to ten minutes.
     void halt(const TopicPartition& partition, Halt halt, Clock::time_point now,
               std::chrono::milliseconds first_retry);
-    // Kafka does not hold the fence's offset; the writer is to decide by the topic's policy, with a
-    // fresh look.
+    // Kafka does not hold the fence's offset; the writer is to decide by the topic's policy, after
+    // a new query of the log.
     void out_of_range(const TopicPartition& partition);
     // What lies at `position` cannot be read. The partition stays `reading` for what was read
     // before, and is tried again, or halted, when that has landed.
     void unreadable(const TopicPartition& partition, Offset position, const std::string& why);
-    // The partition is not read further until a schema is known: why, or '' from when it is read
-    // again. It stays `reading`: what was read before it continues, and so does the partition, from
-    // the message itself.
+    // The partition is not read further until a schema is known. `why`: the reason, or '' when it
+    // is read again. It stays `reading`: what was read before that message continues, and later the
+    // partition does, from the message itself.
     void awaits_schema(const TopicPartition& partition, const std::string& why);
-    // Those that stopped before unreadable records.
+    // The partitions that stopped before unreadable records.
     std::vector<TopicPartition> stopped_reading() const;
     ReadAttempts::Verdict read_failed(const TopicPartition& partition, Offset fence);
-    // Counts one more seek to an offset that was refused; answers with those before it.
+    // Counts one more seek to an offset that was refused; returns how many came before it.
     int seeks_again(const TopicPartition& partition);
     // After a reconnect: every fence is taken again before any batch. Halted ones stay.
     void retake_all();
     // The fence of a halted partition was moved by hand, or its time to try again has come.
     void wake(const TopicPartition& partition);
 
-    // The topics that the operator has paused, with the reasons: all of them, each time. Answers
-    // with those that changed. A halted partition stays what it is, and is paused when it wakes.
+    // `topics`: all topics that the operator has paused, with the reasons. Returns those that
+    // changed. A halted partition stays what it is, and is paused when it wakes.
     struct PauseChange {
         std::vector<std::string> paused;
         std::vector<std::string> resumed;
@@ -141,7 +141,7 @@ class Assignment {
     // Moves the entry to the phase that follows, and then follows the pause. Returns false if the
     // event was refused.
     bool apply(PartitionEvent event, const TopicPartition& partition, Entry& entry);
-    // Paused if its topic is, and no longer if it is not.
+    // Pauses the partition if its topic is paused, and resumes it if not.
     void follow_pause(const TopicPartition& partition, Entry& entry) const;
     Backoff pauses_;
     Refused refused_;

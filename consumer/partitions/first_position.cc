@@ -34,7 +34,8 @@ FirstPosition first_position(const StartPosition& start, bool topic_known,
 OutOfRangePlan plan_out_of_range(Offset fence, const LogRange& range, OutOfRangePolicy policy,
                                  int seeks) {
     const std::string at = std::to_string(fence.raw());
-    // Never 'caught up', and no policy decides it: what was below the fence is gone or another.
+    // This is never 'caught up', and no policy decides it: what was below the fence is gone, or
+    // other records are there now.
     if (fence > range.latest) {
         return halted(HaltReason::log_cut,
                       "the log ends at offset " + std::to_string(range.latest.raw()) +

@@ -11,8 +11,8 @@ namespace {
 // The queue between the threads holds this many batches, so that fetching and decoding overlap with
 // the commit.
 constexpr std::size_t queued_batches = 2;
-// With small batches as many messages wait all the same, or each of them would cost a turn of both
-// threads.
+// Queue at least this many messages even if batches are small, or each batch would cost a switch
+// between both threads.
 constexpr std::size_t queued_at_least = 2000;
 // The queues of all topics together hold this many batches, or memory would grow with the number of
 // topics. A topic that has nothing queued may always read.
@@ -34,8 +34,8 @@ void report_refused(const TopicPartition& partition, PartitionPhase phase, Parti
                                         {"event", partition_machine.text(event)}});
 }
 
-// Puts a chunk that only moves on (PARTITION_EOF) into the chunk before it, so that an idle
-// partition accumulates nothing.
+// Merges a chunk that only moves the position (PARTITION_EOF) into the chunk before it, so that an
+// idle partition accumulates nothing.
 bool absorb(Chunk& last, const Chunk& chunk) {
     if (!chunk.messages.empty()) return false;
     std::vector<Span> spans = last.spans;
@@ -46,7 +46,7 @@ bool absorb(Chunk& last, const Chunk& chunk) {
         } else if (at->end == span.begin) {
             at->end = span.end;
             // DANGER: an older epoch at a later offset makes librdkafka's next seek there look like
-            // a seek into a truncated log, and the healthy partition halts until an operator comes.
+            // a seek into a truncated log, and the healthy partition halts until an operator acts.
             if (!mutant("absorbed_end_keeps_the_epoch")) at->leader_epoch = span.leader_epoch;
         } else {
             return false;
@@ -56,7 +56,7 @@ bool absorb(Chunk& last, const Chunk& chunk) {
     return true;
 }
 
-// The timestamp of each partition's first message, where the chunk is the first to have one.
+// Adds the timestamp of each partition's first message, unless an earlier chunk had one.
 void add_first(const Chunk& chunk,
                std::map<Partition, std::optional<std::chrono::milliseconds>>& first) {
     std::size_t wanted = 0;

@@ -27,19 +27,19 @@ class Handoff {
     };
 
     Handoff(std::vector<std::string> topics, BatchLimits limits, Backoff pauses);
-    // Fewer messages in a batch of this topic. Before the threads begin.
+    // Limits the messages in a batch of this topic. Call it before the threads begin.
     void limit(std::size_t topic, std::size_t messages);
 
     // The reader's side.
     bool has_room(std::size_t topic) const;
     void push(std::size_t topic, Chunk chunk);
-    // Partitions to seek; what the queues still hold of them is thrown away, since it began
+    // Partitions to seek; what the queues still hold of them is discarded, since it began
     // elsewhere.
     std::vector<Assignment::Seek> begin_seeks();
     void sought(const TopicPartition& partition, Offset offset);
     void assigned(const std::vector<TopicPartition>& partitions);
-    // Takes the partitions away; waits until no batch in flight holds any of them, or the deadline.
-    // Answers with the offsets of theirs that are still to be committed.
+    // Takes the partitions away; waits until no batch in flight holds any of them, or until the
+    // deadline. Returns their offsets that are still to be committed.
     std::vector<CommittedOffset> revoked(const std::vector<TopicPartition>& partitions,
                                          std::chrono::milliseconds deadline);
 
@@ -50,36 +50,35 @@ class Handoff {
     void done();
     // The batch in flight holds them no longer: no transaction will move their fences.
     void abandoned(const std::set<Partition>& partitions);
-    // Those of the batch in flight that were revoked meanwhile.
+    // The partitions of the batch in flight that have been revoked.
     std::set<Partition> leaving() const;
     // Those of them that are no longer waited for, because their deadline has passed.
     std::set<Partition> overdue() const;
-    // Waits, unless the worker stops or a partition in flight leaves.
+    // Waits for `duration`, or until the worker stops or a partition in flight leaves.
     void pause(std::chrono::milliseconds duration);
     void committed(const std::string& topic, std::span<const FenceMove> moves);
     // The partitions that were revoked since the last call and did not come back.
     std::vector<TopicPartition> take_left();
-    // The offsets to commit, oldest news first; empties the list. Not more often than the writer
-    // asks.
+    // The offsets to commit, the latest of each partition; empties the list.
     std::vector<CommittedOffset> take_offsets();
-    // What follows the fence of a partition without any message: control records and the like.
+    // The offsets after a partition's fence that hold no message: control records and the like.
     // drop_tail() removes it once the fence has been moved over it.
     std::optional<Span> tail(const TopicPartition& partition, Offset fence);
     void drop_tail(const TopicPartition& partition, const Span& tail);
-    // The partitions of which messages are queued or in flight, with the first one's timestamp.
+    // The partitions with messages that are queued or in flight, with the first one's timestamp.
     std::map<TopicPartition, std::optional<std::chrono::milliseconds>> on_the_way() const;
     void stop();
-    // Throws away what is queued. The messages belong to the consumer and must go before it does.
+    // Discards what is queued. The messages belong to the consumer and must be gone before it.
     void clear();
     bool stopping() const;
 
-    // Looks at the assignment under the lock: calls a method of it, or a function that takes it.
+    // Reads the assignment under the lock: calls a method of it, or a function that takes it.
     template <class Function, class... Arguments>
     auto look(Function function, const Arguments&... arguments) const {
         const MutexLock lock(mutex_);
         return std::invoke(function, assignment_, arguments...);
     }
-    // Changes it, and wakes the writer.
+    // Changes the assignment in the same way, and wakes the writer.
     template <class Function, class... Arguments>
     auto with(Function function, const Arguments&... arguments) {
         const MutexLock lock(mutex_);
@@ -98,7 +97,7 @@ class Handoff {
     void purge(const std::set<TopicPartition>& partitions) ONCEWARD_REQUIRES(mutex_);
     void count(Queue& queue) ONCEWARD_REQUIRES(mutex_);
     std::set<Partition> revoked_in_flight() const ONCEWARD_REQUIRES(mutex_);
-    // With its chunk; null if nothing of the partition is queued.
+    // The partition's first span, with its chunk; null if nothing of it is queued.
     std::pair<Chunk*, Span*> first_span(const TopicPartition& partition) ONCEWARD_REQUIRES(mutex_);
     std::optional<std::size_t> next_topic() ONCEWARD_REQUIRES(mutex_);
     Batch take_batch(std::size_t topic) ONCEWARD_REQUIRES(mutex_);

@@ -34,7 +34,7 @@ enum class PartitionEvent : std::uint8_t {
     resume,
 };
 
-// What changes nothing may be news that the other thread has made out of date.
+// An event that changes nothing may be one that the other thread has made out of date.
 inline constexpr auto partition_machine = [] {
     constexpr auto fence = PartitionPhase::wants_fence;
     constexpr auto seek = PartitionPhase::wants_seek;
@@ -93,7 +93,7 @@ struct HaltedPartition {
     Halt halt;
 };
 
-// The line `partition.halted`, with the lost range where there is one.
+// The line `partition.halted`, with the lost range if there is one.
 void log_halted(const HaltedPartition& halted);
 
 }  // namespace onceward

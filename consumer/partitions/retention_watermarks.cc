@@ -88,8 +88,8 @@ std::optional<int> RetentionWatermarks::list_partitions(Connection& connection, 
 
 void RetentionWatermarks::sample(Connection& connection, KafkaSource& source,
                                  const TopicPartition& partition, Entry& entry) {
-    // DANGER: the clock first, then the end of the log. The other way round a message in between
-    // would count as passed.
+    // DANGER: read the clock first, then the end of the log. In the other order a message that
+    // arrives in between would count as passed.
     const ClockReading clocks = read_clocks(connection);
     const auto end = source.queries().high_watermark(partition);
     if (!end) return;
@@ -103,8 +103,7 @@ void RetentionWatermarks::sample(Connection& connection, KafkaSource& source,
 
 bool RetentionWatermarks::write(Connection& connection, Handoff& exchange, Fences& fences,
                                 const TopicPartition& partition, Entry& entry) {
-    // Only control records may follow the last message: the fence then moves to the end with this
-    // write.
+    // If only control records follow the last message, this write moves the fence to the end too.
     const std::optional<Span> tail = exchange.tail(partition, entry.fence);
     const auto due = entry.sampler.fence_at(tail ? tail->end : entry.fence);
     if (!due) return true;

@@ -35,8 +35,8 @@ class RetentionWatermarks {
         };
         std::optional<Listed> listed;
     };
-    // One partition's sample or write at most, if one is due. An idle worker learns here that its
-    // fence was moved.
+    // Takes one sample at most, and writes the watermarks that are due. An idle worker learns here
+    // that its fence was moved.
     Found tick(Connection& connection, Handoff& exchange, KafkaSource& source, Fences& fences);
 
   private:
@@ -48,7 +48,7 @@ class RetentionWatermarks {
     };
     void sample(Connection& connection, KafkaSource& source, const TopicPartition& partition,
                 Entry& entry);
-    // False where the fence was missed.
+    // Returns false if the fence was missed.
     bool write(Connection& connection, Handoff& exchange, Fences& fences,
                const TopicPartition& partition, Entry& entry);
     // The number of partitions; nullopt if the topic's name has come to mean another log.

@@ -1,6 +1,6 @@
 #pragma once
 // The partitions whose next record waits for its schema: what each waits for, when it may be read
-// again, and what is to be said of it. Pure: no I/O, the clock is passed in. Used by the reader's
+// again, and what is to be reported. Pure: no I/O, the clock is passed in. Used by the reader's
 // thread.
 
 #include <chrono>
@@ -18,22 +18,22 @@ class SchemaWaits {
   public:
     using Clock = std::chrono::steady_clock;
     using Find = std::function<SchemaAnswer(const AwaitedRecord& record)>;
-    // A schema that comes sooner is no news.
+    // A wait that ends sooner is not reported.
     static constexpr std::chrono::seconds tell_after{1};
 
     void add(AwaitedRecord record, Clock::time_point now);
-    // Reading of the partition begins elsewhere, or has ended.
+    // For a partition whose reading begins elsewhere, or has ended.
     void forget(const TopicPartition& partition);
 
     struct News {
-        // Their schemas are known, or known not to exist: the record is to be read now. They stay
-        // until forget().
+        // Records whose schemas are known, or known not to exist: read them now. They stay until
+        // forget().
         std::vector<AwaitedRecord> ready;
-        // Those that wait for longer, once for each wait and reason.
+        // Records that wait for longer than `tell_after`, once for each wait and reason.
         std::vector<AwaitedRecord> waiting;
     };
     News look(const Find& find, Clock::time_point now);
-    // Whether the partition's wait was among the news.
+    // Whether the partition's wait was reported.
     bool told(const TopicPartition& partition) const;
     bool empty() const { return waits_.empty(); }
 

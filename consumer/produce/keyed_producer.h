@@ -18,8 +18,8 @@
 namespace onceward {
 
 // What a KeyedProducer has under way: each operation's message under its one key, how often it was
-// sent, and when it is sent again. Pure: the clock is handed in, no I/O. Used by one thread; copies
-// what it is given and owns it until its fate is known.
+// sent, and when it is sent again. Pure: the clock is passed in, no I/O. Used by one thread; copies
+// what it is given and owns it until its outcome is known.
 struct KeyedSendOptions {
     // The header of the key.
     std::string key_header = "Idempotency-Key";
@@ -27,7 +27,7 @@ struct KeyedSendOptions {
     // number gives up later. A copy that arrives in addition to an earlier one has the same key, so
     // it has no second effect.
     int resends = 3;
-    // Before the first of these; doubled each time, up to a minute.
+    // The pause before the first of these; doubled each time, up to a minute.
     std::chrono::milliseconds pause{1000};
     // Keys tell when they were minted: UUIDs of version 7, for a topic with `key.minted_at: uuid7`.
     bool uuid7 = false;
@@ -46,19 +46,19 @@ class KeyedSends {
 
     explicit KeyedSends(KeyedSendOptions options) : options_(std::move(options)) {}
 
-    // For a new operation.
+    // A key for a new operation.
     std::string new_key() const;
-    // A number for the message, by which its deliveries come back. Headers with the key's name are
-    // replaced. std::invalid_argument for an empty key.
+    // Returns a number for the message, which its deliveries carry. Headers with the key's name are
+    // replaced. Throws std::invalid_argument for an empty key.
     std::uint64_t add(const OutgoingRecord& record, std::string key);
-    // To be sent: the record with its key, and the number as its tag. Valid until its outcome is
+    // The record to send, with its key, and the number as its tag. Valid until its outcome is
     // known.
     const OutgoingRecord& record(std::uint64_t number) const { return messages_.at(number).record; }
-    // One that was never sent.
+    // Drops a message that was never sent.
     void drop(std::uint64_t number) { messages_.erase(number); }
     // The message's outcome; nullopt if it is to be sent again.
     std::optional<KeyedDelivery> ended(const Delivery& delivery, Clock::time_point now);
-    // Those that are to be sent again now; under way from here on.
+    // The messages to send again now; they are under way after this call.
     std::vector<std::uint64_t> due(Clock::time_point now);
     // When the first waiting message is due; nullopt if none waits.
     std::optional<Clock::time_point> next_due() const;
@@ -89,19 +89,19 @@ class KeyedProducer {
     explicit KeyedProducer(ProducerOptions producer, KeyedSendOptions options = {});
 
     // Called once for each operation, when Kafka has its message or it is given up. A message that
-    // was given up may have arrived all the same: who tries again says the same key. It must not
+    // was given up may have arrived anyway: a retry must use the same key. The handler must not
     // call send().
     void on_delivery(std::function<void(const KeyedDelivery&)> handler) {
         handler_ = std::move(handler);
     }
-    // A new operation; its key.
+    // Sends a new operation; returns its key.
     std::string send(const OutgoingRecord& record);
-    // One that has its key: it began before this process, or came from somebody who has retries of
-    // their own.
+    // Sends an operation that has a key already: it began before this process, or comes from a
+    // caller that has its own retries.
     void send(const OutgoingRecord& record, std::string key);
-    // Serves deliveries and sends again what is due, waiting for one at most so long.
+    // Serves deliveries and sends again what is due; waits at most `wait` for one.
     void poll(std::chrono::milliseconds wait = std::chrono::milliseconds{0});
-    // Waits until the fate of all is known. False where it is not after `limit`.
+    // Waits until all outcomes are known. Returns false if they are not after `limit`.
     bool flush(std::chrono::milliseconds limit);
 
     std::int64_t resent() const { return sends_.resent(); }

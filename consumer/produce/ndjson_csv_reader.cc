@@ -16,7 +16,7 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     throw InputError("line " + std::to_string(line) + ": " + what);
 }
 
-// A line without its end, and the first one without a byte order mark. False at the end.
+// Reads a line without its end; the first one without a byte order mark. False at the end.
 bool read_line(std::istream& input, std::string& line, std::int64_t& number) {
     if (!std::getline(input, line)) return false;
     if (++number == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());

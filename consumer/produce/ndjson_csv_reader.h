@@ -28,8 +28,8 @@ using RecordReader = std::function<std::optional<InputRecord>()>;
 
 RecordReader read_ndjson(std::istream& input);
 // All values are JSON strings, so that `007` and `1.50` stay what they are; an empty field without
-// quotes is left out. The first line is read here: throws InputError where there is none, or a
-// column has no name or one that is there twice.
+// quotes is left out. The first line is read here: throws InputError if there is none, or if a
+// column has no name or the name of another one.
 RecordReader read_csv(std::istream& input, char separator = ',');
 
 }  // namespace onceward

@@ -37,7 +37,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds queue_full_wait{100};
-// The longest time within librdkafka without a look at whether any broker answers.
+// The longest time within librdkafka without a check whether any broker answers.
 constexpr milliseconds longest_flush{1000};
 
 void set(rd_kafka_conf_t* configuration, const std::string& name, const std::string& value) {
@@ -59,8 +59,8 @@ KafkaConfiguration configure(const ProducerOptions& options) {
     set(raw, "queue.buffering.max.messages", std::to_string(options.queued_records_max));
     set(raw, "delivery.timeout.ms", std::to_string(options.delivery_timeout.count()));
     for (const auto& [name, value] : options.properties) set(raw, name, value.reveal());
-    // DANGER: after the user's properties. Without it a retry whose first try had arrived writes a
-    // second record.
+    // DANGER: set it after the user's properties. Without it a retry whose first try had arrived
+    // writes a second record.
     set(raw, "enable.idempotence", "true");
     return configuration;
 }
@@ -80,7 +80,7 @@ KafkaHeaders copy_headers(std::span<const Header> headers) {
 }  // namespace
 
 bool is_too_large(int code) {
-    // The second one: larger than the topic's segments are.
+    // The second code: the records are larger than the topic's segments.
     return code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
            code == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE;
 }
@@ -121,8 +121,8 @@ struct Producer::State {
 
     // DANGER: if a broker answers with an empty list of brokers, as one that shuts down does,
     // librdkafka forgets every broker and never asks the bootstrap servers again (seen with 2.14.2,
-    // its issue 5301): all records would wait for their time-out, and the producer be lost. Known
-    // servers are added once, so that asking too often does no harm.
+    // its issue 5301): all records would wait for their time-out, and the producer would be lost. A
+    // known server is not added again, so asking too often does no harm.
     void find_brokers() {
         const auto now = Clock::now();
         if (rd_kafka_outq_len(client.get()) == 0) last_answer = now;

@@ -48,7 +48,7 @@ class ProducerError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Kafka's client will not even queue this record; the producer itself is well. The code is
+// Kafka's client will not even queue this record; the producer itself can continue. The code is
 // librdkafka's.
 class RecordRefused : public ProducerError {
   public:
@@ -60,32 +60,34 @@ class RecordRefused : public ProducerError {
 struct ProducerOptions {
     // `host:port,host:port`
     std::string bootstrap_servers;
-    // librdkafka properties, put over the ones below. Some are secrets, so none is ever printed.
+    // librdkafka properties, which override the ones below. Some are secrets, so none is ever
+    // printed.
     std::map<std::string, Secret> properties;
     // How long a batch waits for more records. Longer makes larger batches, shorter a lower
     // latency.
     std::chrono::milliseconds linger{20};
-    // Records that wait in this process. send() blocks above it; each costs its own size.
+    // The most records that wait in this process; above that send() blocks. Each takes its own size
+    // in memory.
     int queued_records_max = 100'000;
     // How long librdkafka tries before a record counts as failed.
     std::chrono::milliseconds delivery_timeout{120'000};
-    // Records that wait so long without any answer make it ask the bootstrap servers again.
+    // If records wait this long without any answer, it asks the bootstrap servers again.
     std::chrono::milliseconds bootstrap_again{5'000};
 };
 
-// The brokers and credentials of a consumer's options; what only a consumer knows of would be
+// The brokers and credentials of a consumer's options; properties that only a consumer has would be
 // refused.
 ProducerOptions producer_options(const KafkaOptions& options);
 
 struct OutgoingRecord {
     std::string_view topic;
-    // None: librdkafka chooses by the key, as Java's clients do, or any partition where there is no
+    // Nullopt: librdkafka chooses by the key, as Java's clients do, or any partition if there is no
     // key.
     std::optional<Partition> partition{};
     std::optional<std::string_view> key{};
-    std::optional<std::string_view> payload{};  // none: a tombstone
+    std::optional<std::string_view> payload{};  // nullopt: a tombstone
     std::span<const Header> headers{};
-    std::optional<std::chrono::milliseconds> timestamp{};  // none: now
+    std::optional<std::chrono::milliseconds> timestamp{};  // nullopt: now
     std::uint64_t tag = 0;                                 // comes back in the Delivery
 };
 
@@ -110,12 +112,13 @@ class Producer {
     // Queues the record; waits, serving deliveries, while the queue is full. Throws ProducerError,
     // and RecordRefused before anything was served.
     void send(const OutgoingRecord& record);
-    // Serves deliveries that have come, waiting for one at most so long. Throws ProducerError after
+    // Serves deliveries that have arrived; waits at most `wait` for one. Throws ProducerError after
     // a fatal error.
     void poll(std::chrono::milliseconds wait = std::chrono::milliseconds{0});
-    // Waits until nothing is queued or under way. False where something still is after `limit`.
+    // Waits until nothing is queued or under way. Returns false if something still is after
+    // `limit`.
     bool flush(std::chrono::milliseconds limit);
-    // How many partitions the topic has. Throws ProducerError where no broker answers or the topic
+    // How many partitions the topic has. Throws ProducerError if no broker answers or the topic
     // does not exist.
     std::int32_t partitions(const std::string& topic, std::chrono::milliseconds limit);
 
@@ -130,8 +133,8 @@ class Producer {
     std::unique_ptr<State> state_;
 };
 
-// Waits, serving deliveries, until the record after `sent` of them is due at so many a second since
-// `begin`, or until `stopped`. No rate: at once.
+// Waits, serving deliveries, until the record after `sent` others is due, at `rate` records a
+// second since `begin`, or until `stopped`. Without a rate it is due at once.
 void wait_for_turn(Producer& producer, std::chrono::steady_clock::time_point begin,
                    std::int64_t sent, const std::optional<double>& rate,
                    const std::function<bool()>& stopped);

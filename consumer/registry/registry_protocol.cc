@@ -15,8 +15,8 @@ using Kind = RegistryAnswer::Kind;
 constexpr std::size_t longest_message = 200;
 constexpr std::int64_t longest_wait_s = 3600;
 
-// DANGER: a 404 alone is no verdict. A wrong path, a proxy or a gateway answers with it as well,
-// and each message of the topic would go to the dead letters.
+// DANGER: a 404 alone does not mean that there is no schema. A wrong path, a proxy or a gateway
+// gives it too, and each message of the topic would go to the dead letters.
 constexpr bool says_unknown(std::int64_t code) {
     return code == 40401 || code == 40402 || code == 40403;
 }
@@ -37,7 +37,7 @@ std::string percent_encoded(std::string_view text) {
     return encoded;
 }
 
-// The text is of another system: what would spoil a line of the log is left out.
+// The text is another system's: a blank replaces each character that would spoil a log line.
 std::string printable(std::string_view text) {
     std::string line(text.substr(0, longest_message));
     std::ranges::replace_if(
@@ -116,7 +116,7 @@ RegistryAnswer read_schema(const std::string& body) {
     if (object["schema"].get(text) != simdjson::SUCCESS) return no_schema;
     RegistryAnswer answer{.kind = Kind::found, .text = std::string(text)};
     simdjson::dom::element type;
-    // Left out for Avro, since there was nothing else once.
+    // It is left out for Avro, which was the only language once.
     if (object["schemaType"].get(type) == simdjson::SUCCESS && !type.is_null()) {
         std::string_view name;
         if (type.get(name) != simdjson::SUCCESS) return no_schema;

@@ -52,7 +52,7 @@ struct RegistryAnswer {
     std::optional<std::chrono::seconds> retry_after{};
 };
 
-// Below the registry's address.
+// The paths below the registry's address.
 std::string schema_path(const SchemaId& id);
 std::string reference_path(const SchemaReference& reference);
 std::string latest_path(const std::string& subject);

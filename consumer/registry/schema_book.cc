@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 using State = SchemaAnswer::State;
 using Kind = RegistryAnswer::Kind;
 
-// Nobody waits for a schema any more that was not asked for during this time.
+// If a schema was not asked for during this time, nobody waits for it any more.
 constexpr auto unasked_limit = 60s;
 
 }  // namespace
@@ -79,7 +79,7 @@ void SchemaBook::fetched(const SchemaId& id, const Resolution& result, Clock::ti
         if (result.retry_after) not_before_ = now + *result.retry_after;
         return;
     }
-    // It answers: what failed before is asked for at once.
+    // The registry answers again: what failed before is fetched at once.
     if (!std::exchange(trouble_, "").empty()) {
         for (auto& [other, waiting] : entries_) waiting.due = std::min(waiting.due, now);
     }

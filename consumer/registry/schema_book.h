@@ -16,13 +16,13 @@
 namespace onceward {
 
 struct SchemaBookLimits {
-    // Schemas and their bytes, with references. Fewer take less memory; a topic that uses more at a
-    // time fetches them again and again.
+    // The most schemas, and the most bytes of them with their references. Fewer take less memory; a
+    // topic that uses more at a time fetches them again and again.
     std::size_t schemas = 1000;
     std::size_t bytes = 64 << 20;
-    // How long it is remembered that the registry has no such schema, or one that cannot be used.
-    // Longer asks the registry less often; messages of a schema that was registered meanwhile go to
-    // the dead letters until then.
+    // How long it is remembered that the registry has no such schema, or one that cannot be used. A
+    // longer time asks the registry less often, but messages of a schema that is registered during
+    // it go to the dead letters until it ends.
     std::chrono::milliseconds unknown_for{60'000};
     Backoff pauses{.first = std::chrono::milliseconds(250),
                    .longest = std::chrono::milliseconds(10'000),
@@ -30,7 +30,7 @@ struct SchemaBookLimits {
                    .most = 1.25};
 };
 
-// Fetches by their ends.
+// Fetches by their outcome.
 struct FetchCounts {
     std::int64_t found = 0;
     std::int64_t unknown = 0;
@@ -46,7 +46,7 @@ class SchemaBook {
     SchemaBook(std::string name, SchemaBookLimits limits)
         : name_(std::move(name)), limits_(limits) {}
 
-    // What is not known is fetched from now on, as long as somebody asks for it.
+    // A schema that is not known is fetched from now on, as long as callers ask for it.
     SchemaAnswer find(const SchemaId& id, Clock::time_point now);
     // The schema to fetch now; nullopt if there is none. It is under way until fetched().
     std::optional<SchemaId> begin_fetch(Clock::time_point now);
@@ -60,7 +60,7 @@ class SchemaBook {
     // Why the registry is in trouble; '' if its last answer was of use.
     const std::string& trouble() const { return trouble_; }
     const FetchCounts& fetches() const { return fetches_; }
-    // Those that are known, and their bytes.
+    // Those that are not pending, and their bytes.
     std::size_t schemas() const { return uses_.size(); }
     std::size_t bytes() const { return bytes_; }
 

@@ -22,8 +22,8 @@ SchemaAnswer SchemaCache::find(const SchemaId& id) {
     return ask(id);
 }
 
-// The thread is woken for what is new alone. Readers ask in each of their turns while a
-// partition waits, and would keep it busy.
+// The thread is woken only for what is new. Readers ask in each of their turns while a partition
+// waits, and would keep it busy.
 SchemaAnswer SchemaCache::ask(const SchemaId& id) {
     const std::uint64_t before = book_.wanted();
     SchemaAnswer answer = book_.find(id, SchemaBook::Clock::now());

@@ -1,7 +1,7 @@
 #pragma once
 // The schemas of one registry, fetched by a thread of their own and shared by all workers of a
-// process. Thread-safe. find() never blocks. It owns its thread, and borrows nothing but what the
-// caller's functions do.
+// process. Thread-safe. find() never blocks. It owns its thread, and borrows only what the caller's
+// functions borrow.
 
 #include <condition_variable>
 #include <functional>
@@ -75,7 +75,8 @@ class SchemaCache final : public SchemaSource {
     std::jthread thread_;
 };
 
-// For commands, which may wait: each answer is waited for. It borrows nothing; it shares the cache.
+// For commands, which may wait: find() waits for each answer. It borrows nothing; it shares the
+// cache.
 class PatientSchemaSource final : public SchemaSource {
   public:
     PatientSchemaSource(std::shared_ptr<SchemaCache> cache, std::chrono::milliseconds most)

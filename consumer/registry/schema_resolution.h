@@ -1,6 +1,6 @@
 #pragma once
-// A schema together with all that it refers to: several questions to a registry, and its other
-// addresses where one is in trouble. Without I/O of its own; it throws nothing.
+// Finds a schema together with all that it refers to: by several questions to a registry, and to
+// its other addresses if one is in trouble. Without I/O of its own; it throws nothing.
 
 #include "consumer/registry/registry_protocol.h"
 
@@ -20,7 +20,7 @@ struct Resolution {
     std::optional<std::chrono::seconds> retry_after{};
 };
 
-// The registry's addresses, of which the one that answered last is asked first. Used by one thread.
+// The registry's addresses. The one that answered last is asked first. Used by one thread.
 class RegistryAddresses {
   public:
     // REQUIRES: there is at least one. A slash at the end of one is ignored.

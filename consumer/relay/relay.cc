@@ -26,18 +26,18 @@ constexpr milliseconds tell_every{60'000};
 // What the guarantee requires of the producer besides idempotence.
 ProducerOptions for_relay(ProducerOptions options, std::size_t record_max) {
     options.linger = milliseconds{1};
-    // Longer only keeps a key waiting: it is held, and tried again.
+    // A longer one would only keep a key waiting: a failed key is held, and tried again.
     options.delivery_timeout = std::min(options.delivery_timeout, milliseconds{30'000});
     options.properties.emplace("batch.size", lone_record_batch_bytes);
     constexpr std::size_t room_for_id = 1024;
     std::size_t largest = std::max<std::size_t>(record_max + room_for_id, 1'000'000);
     Secret& allowed = options.properties["message.max.bytes"];
-    // The user's own where it is more: the outbox holds rows of `record_max` already.
+    // The user's own value if it is larger: the outbox holds rows of `record_max` already.
     std::size_t given = 0;
     const std::string& text = allowed.reveal();
     std::from_chars(text.data(), text.data() + text.size(), given);
     allowed = Secret(std::to_string(std::max(largest, given)));
-    // A topic that was not there is held, and asked for again.
+    // A topic that does not exist is held, and asked for again.
     options.properties.emplace("topic.metadata.propagation.max.ms", "5000");
     options.properties.emplace("topic.metadata.refresh.interval.ms", "5000");
     return options;
@@ -71,11 +71,11 @@ class Relay::Leader {
         while (!stop.stop_requested()) {
             send_ready();
             producer_.poll(book_.under_way() > 0 ? poll_wait : milliseconds{0});
-            // Before the statements: Kafka works on them meanwhile.
+            // Send before the statements: Kafka works on the records during them.
             send_ready();
             delete_sent();
             if (book_.has_room() && Clock::now() >= next_read_) read();
-            // The channel is that of all groups: what the others' relays are woken by must not
+            // All groups share the channel: notifications for the others' relays must not
             // accumulate while this one is busy.
             connection_.notified(milliseconds{0});
             if (book_.empty()) rest(stop);
@@ -98,13 +98,13 @@ class Relay::Leader {
         try {
             headers = headers_of(record.headers);
         } catch (const std::runtime_error& error) {
-            // Written by another hand. The other rows are well.
+            // Another program wrote this row. The other rows can be sent.
             return fail(position, SendFailure::record, error.what());
         }
         std::string trace;  // which `headers` has a view of
         trace_begin(record, headers, trace);
         try {
-            // The last one, which is the one that counts where a name is repeated.
+            // This header is the last one: if a name is repeated, the last one counts.
             headers.push_back({outbox_id_header, id});
             producer_.send({.topic = record.topic,
                             .key = record.key,
@@ -118,8 +118,8 @@ class Relay::Leader {
         }
     }
 
-    // Begins the span of a try, if the record's trace is recorded, and puts its context, `text`, in
-    // the place of the row's.
+    // Begins the span of a try, if the record's trace is recorded, and replaces the row's context
+    // with that of the span, which `text` holds.
     void trace_begin(const OutboxRecord& record, std::vector<Header>& headers, std::string& text) {
         if (options_.tracer == nullptr || is_dead_letter(headers)) return;
         const auto is_parent = [](const Header& header) {
@@ -176,12 +176,12 @@ class Relay::Leader {
             ids.push_back(row.id);
         }
         reached(options_.observer, Step::before_outbox_delete);
-        // DANGER: only after Kafka's answer. If the statement fails, or its outcome is in doubt,
-        // the rows are read and sent again, under the same ids.
+        // DANGER: delete rows only after Kafka's answer, or records would be lost. If the statement
+        // fails, or its outcome is in doubt, the rows are read and sent again, under the same ids.
         connection_.prepared(sql::outbox_sent, {options_.group, topics, positions, ids});
     }
 
-    // How many rows it found.
+    // Returns how many rows it found.
     int read() {
         const auto now = Clock::now();
         book_.forget_old(now);
@@ -213,7 +213,7 @@ class Relay::Leader {
         return {texts.begin(), texts.end()};
     }
 
-    // Until somebody has written rows, or it is time to look anyway. REQUIRES: the book is empty.
+    // Waits until rows are written, or it is time to check anyway. REQUIRES: the book is empty.
     void rest(const std::stop_token& stop) {
         const Parameters group{options_.group};
         if (!connection_.query(sql::outbox_sleep, group).boolean(0, 0)) {
@@ -234,7 +234,7 @@ class Relay::Leader {
         connection_.query(sql::outbox_awake, group);
     }
 
-    // What is held is said again, and again.
+    // Reports what is held, again and again.
     void tell() {
         const auto topics = static_cast<std::int64_t>(book_.held_topics());
         const auto keys = static_cast<std::int64_t>(book_.held_keys());

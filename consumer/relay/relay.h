@@ -26,13 +26,13 @@ struct RelayOptions {
     // The largest record that any of the outboxes makes, without its id.
     std::size_t record_max = 1'000'000;
     RelayBook::Limits limits;
-    // The longest time between two polls of an outbox that sent no notification. Shorter costs a
-    // small query each time; a notification comes at once whatever this is.
+    // The longest time between two polls of an outbox that sent no notification. A shorter time
+    // costs more small queries; a notification takes effect at once in any case.
     std::chrono::milliseconds poll_every{5'000};
     // How often a process that does not lead asks whether it may.
     std::chrono::milliseconds take_over_every{2'000};
-    // A leader that does nothing for so long is frozen, and the server ends its session. Shorter
-    // hands over sooner; longer than `poll_every` and the delivery time-out.
+    // A leader that does nothing for this long is frozen, and the server ends its session. A
+    // shorter time hands over sooner; it must exceed `poll_every` and the delivery time-out.
     std::chrono::milliseconds frozen_after{60'000};
     // How long a stop waits for the records under way. What is not answered by then is sent again
     // by the next leader.
@@ -57,7 +57,7 @@ struct RelayCounts {
 class Relay {
   public:
     explicit Relay(RelayOptions options);
-    // Until `stop` is requested; ends within the drain's time and that of one statement.
+    // Runs until `stop` is requested; ends within the drain time plus that of one statement.
     void run(std::stop_token stop);
     // Thread-safe.
     RelayCounts counts() const;

@@ -49,7 +49,7 @@ const OutboxRecord* RelayBook::next() {
         const Lane lane = std::move(ready_.front());
         ready_.pop_front();
         const auto found = lanes_.find(lane);
-        // Dropped since, with its topic.
+        // It has been dropped since then, with its topic.
         if (found == lanes_.end()) continue;
         const OutboxRecord& record = found->second.front();
         if (!under_way_.emplace(record.position, lane).second) continue;
@@ -124,7 +124,8 @@ std::optional<RelayBook::Held> RelayBook::failed(std::int64_t position, SendFail
     if (entry == under_way_.end()) return std::nullopt;
     const Lane lane = std::move(entry->second);
     under_way_.erase(entry);
-    // DANGER: together with the rows after it, which would overtake it. All of them are read again.
+    // DANGER: drop it together with the rows after it, which would overtake it. All of them are
+    // read again.
     end(lanes_.find(lane));
     if (failure == SendFailure::topic) return hold_topic(lane.topic, now);
     const auto of_topic = std::ranges::count_if(

@@ -1,7 +1,7 @@
 #pragma once
 // What the relay knows of the rows that it has read: which may be sent now, which are under way,
-// which keys and topics are held. Pure: no clock, no I/O. Not thread-safe. It forgets all with the
-// relay's session: what it knows is true of the rows of one server alone.
+// which keys and topics are held. Pure: no clock, no I/O. Not thread-safe. It ends with the relay's
+// session: what it knows is true only for the rows of one server.
 
 #include <chrono>
 #include <cstdint>
@@ -36,16 +36,16 @@ struct SentRow {
     friend bool operator==(const SentRow&, const SentRow&) = default;
 };
 
-// What a relay's process had come to when its session or its producer failed.
+// How far a relay's process had come when its session or its producer failed.
 enum class RelayTerm : std::uint8_t {
     waited,  // to lead
     led,     // and sent nothing
     sent,
 };
 inline constexpr std::chrono::milliseconds first_relay_pause{500};
-// How long it waits then, by how long it waited the last time: twice as long, at most 30 s. Who
-// only waited to lead is back when a waiting one asks again: another leader's death must not find
-// it asleep.
+// The pause before the relay starts again: twice the last one, at most 30 s; the first one after a
+// term that sent records. A process that only waited to lead pauses no longer than between two
+// questions for the lead, so that it notices the death of another leader in time.
 std::chrono::milliseconds relay_pause(RelayTerm term, std::chrono::milliseconds last,
                                       std::chrono::milliseconds take_over_every);
 
@@ -53,13 +53,13 @@ class RelayBook {
   public:
     using Clock = std::chrono::steady_clock;
     struct Limits {
-        // In memory at a time. More passes faster where one round trip to Kafka is long.
+        // The most in memory at a time. More pass faster if one round trip to Kafka is long.
         std::size_t rows = 500;
         std::size_t bytes = 8 * 1024 * 1024;
         // The most of one key, so that a hot key leaves room for the others.
         std::size_t rows_of_key = 64;
-        // Held keys of one topic. Beyond it all of the topic is held: every read would have to
-        // leave them out one by one.
+        // The most held keys of one topic. Beyond that the whole topic is held: every read would
+        // have to leave the keys out one by one.
         std::size_t held_keys = 1000;
     };
     // What a read has to leave out.
@@ -69,7 +69,7 @@ class RelayBook {
         std::vector<std::string> key_topics, keys;
         std::vector<std::int64_t> positions;  // rows without an order
     };
-    // What a failure came to: how long its key, or its topic, is held.
+    // The result of a failure: how long its key, or its topic, is held.
     struct Held {
         std::string topic;
         bool first = false;  // not held just before
@@ -78,25 +78,25 @@ class RelayBook {
 
     explicit RelayBook(Limits limits) : limits_(limits) {}
 
-    // Rows of a read that left out left_out(), of each key in the order of their positions.
+    // Adds rows of a read that left out left_out(), for each key in the order of their positions.
     void add(std::vector<OutboxRecord> records);
     // The next record that may be sent, which is under way from here on; null if there is none now.
     // Only one row with the same key and topic is under way at a time: if it fails, no later one
     // may arrive. Valid until its outcome is known.
     const OutboxRecord* next();
     void delivered(std::int64_t position);
-    // None: not a row of this book.
+    // Returns nullopt if it is not a row of this book.
     std::optional<Held> failed(std::int64_t position, SendFailure failure, Clock::time_point now);
-    // Those delivered since the last call. REQUIRES: they are deleted before the next read.
+    // The rows delivered since the last call. REQUIRES: they are deleted before the next read.
     std::vector<SentRow> take_sent();
 
     LeftOut left_out(Clock::time_point now) const;
-    // Forgets holds that ended a minute ago and of which no row was read since: somebody has
-    // deleted it.
+    // Forgets holds that ended a minute ago and for which no row was read since then: the row was
+    // deleted.
     void forget_old(Clock::time_point now);
     // When the first of the holds ends.
     std::optional<Clock::time_point> next_try(Clock::time_point now) const;
-    // Room for another read, worth its while.
+    // Whether there is room for another read that is worth its cost.
     bool has_room() const { return 2 * rows_ <= limits_.rows && 2 * bytes_ <= limits_.bytes; }
     std::size_t room_rows() const { return limits_.rows - rows_; }
     std::size_t room_bytes() const { return limits_.bytes - bytes_; }
@@ -106,7 +106,7 @@ class RelayBook {
     std::size_t held_keys() const { return held_lanes_.size(); }
 
   private:
-    // Rows that are sent one after the other: of a key, or one without an order.
+    // Rows that are sent one after the other: those of one key, or a single row without an order.
     struct Lane {
         std::string topic;
         std::optional<std::string> order_key;

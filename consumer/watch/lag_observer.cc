@@ -11,8 +11,8 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes tell_again{10};
 
-// Everything before it is done: between the fence and the reading position no message waits for a
-// COMMIT. Control records after the last message are an example.
+// The offset before which everything is done. It is the reading position, not the fence, if no
+// message between them waits for a COMMIT, as with control records after the last message.
 std::optional<Offset> done_up_to(const PartitionSight& sight) {
     const bool nothing_open = sight.phase == PartitionPhase::reading && !sight.on_the_way;
     if (nothing_open && sight.position && sight.fence)
@@ -41,9 +41,9 @@ PartitionStatus StallDetector::judge(Memory& memory, Clock::time_point now, mill
     if (done && sight.end) {
         status.lag = std::max<std::int64_t>(0, sight.end->raw() - done->raw());
     }
-    // A log that is not empty, and a fence that is not known: something may wait.
+    // If the log is not empty and the fence is not known, something may wait.
     const bool waits = status.lag ? *status.lag > 0 : !done && sight.end && *sight.end > Offset{0};
-    // A partition that an operator has paused does not move on purpose.
+    // A partition that an operator has paused is not expected to move.
     const bool paused = sight.phase == PartitionPhase::paused;
     const bool moved = !waits || (done && done != memory.done);
     if (moved || paused) memory.since = now;
@@ -89,7 +89,7 @@ StallDetector::News StallDetector::look(Clock::time_point now, milliseconds wall
 
 std::string believed_reason(const PartitionSight& sight, const SessionView& session) {
     const std::string& failure = session.failure_of(sight.partition.topic);
-    // It is being tried again right now, and it still has the reason that it was halted for.
+    // It is being tried again right now, and still has the reason for which it was halted.
     const bool tried_again = sight.phase == PartitionPhase::wants_fence ||
                              sight.phase == PartitionPhase::wants_seek ||
                              sight.phase == PartitionPhase::reading;
@@ -168,8 +168,8 @@ void LagObserver::tick() {
         next_question_ = now + ask_every;
         std::vector<TopicPartition> partitions;
         for (const PartitionSight& sight : seen) partitions.push_back(sight.partition);
-        // An old end of a partition that another worker owned meanwhile would be worthless when the
-        // partition returns.
+        // If another worker has owned a partition in the meantime, its old end is worthless when
+        // the partition returns.
         std::erase_if(ends_, [&](const auto& item) {
             return std::ranges::find(partitions, item.first) == partitions.end();
         });

@@ -18,14 +18,14 @@
 namespace onceward {
 
 // How far each partition lags, and whether one has stopped although messages wait. Pure: no I/O,
-// both clocks are handed in; used by one thread.
-// What a worker sees of one of its partitions at one look.
+// both clocks are passed in; used by one thread.
+// What a worker sees of one of its partitions in one check.
 struct PartitionSight {
     TopicPartition partition;
     PartitionPhase phase = PartitionPhase::wants_fence;
-    std::string halted_because;   // now, or last, and nothing was committed since
+    std::string halted_because;   // now, or last if nothing was committed since
     std::string awaits_schema{};  // why the next message is not read yet; '' if it is
-    std::optional<Offset> fence;  // none: not taken since the partition was assigned
+    std::optional<Offset> fence;  // nullopt: not taken since the partition was assigned
     // The offset that reading has reached; nullopt while the partition is not read.
     std::optional<Offset> position;
     bool on_the_way = false;  // messages of it are between the reader and a COMMIT
@@ -38,13 +38,13 @@ struct PartitionSight {
 struct PartitionStatus {
     TopicPartition partition;
     PartitionPhase phase = PartitionPhase::wants_fence;
-    // Offsets between what is done and the log's end, control records among them; none while either
-    // is unknown.
+    // Offsets between what is done and the log's end, including control records; nullopt while
+    // either is unknown.
     std::optional<std::int64_t> lag;
-    // The age of the oldest message that waits, by its own timestamp; where that is unknown, how
-    // long it has been seen waiting. 0 where nothing waits.
+    // The age of the oldest message that waits, by its own timestamp; if that is unknown, how long
+    // it has been seen waiting. 0 if nothing waits.
     std::chrono::milliseconds age{0};
-    // How long nothing has moved although messages wait; 0 where nothing waits.
+    // How long nothing has moved although messages wait; 0 if nothing waits.
     std::chrono::milliseconds standing{0};
     bool stalled = false;
     std::string reason;  // stalled: what the worker believes to be the cause
@@ -54,7 +54,7 @@ class StallDetector {
   public:
     using Clock = std::chrono::steady_clock;
     // `stalled_after`: how long a partition may be at one offset while messages wait before it
-    // counts as stalled. A shorter time reports sooner, and takes a long transaction for a stall.
+    // counts as stalled. A shorter time reports sooner, but takes a long transaction for a stall.
     explicit StallDetector(std::chrono::milliseconds stalled_after)
         : stalled_after_(stalled_after) {}
 
@@ -65,7 +65,7 @@ class StallDetector {
     // `wall`: the time since 1970-01-01 UTC, which records' timestamps are compared with.
     News look(Clock::time_point now, std::chrono::milliseconds wall,
               std::span<const PartitionSight> sights, const SessionView& session);
-    // As of the last look.
+    // As of the last check.
     const std::vector<PartitionStatus>& statuses() const { return statuses_; }
 
   private:
@@ -84,14 +84,14 @@ class StallDetector {
     std::vector<PartitionStatus> statuses_;
 };
 
-// What the worker believes to hold a partition up.
+// What the worker believes is holding a partition up.
 std::string believed_reason(const PartitionSight& sight, const SessionView& session);
 
 class LagObserver {
   public:
     LagObserver(std::chrono::milliseconds stalled_after, Handoff& exchange, KafkaSource& source,
                 const WorkerActivity& activity);
-    // Looks, if it is time to.
+    // Checks, if it is time to.
     void tick();
     std::vector<PartitionStatus> statuses() const;
 

@@ -1,6 +1,6 @@
 #pragma once
 // Guesses what a worker was fetching when memory ran short. Pure: the clock is passed in; not
-// thread-safe. librdkafka does not say which batch it inflates, so this is a guess. A wrong one
+// thread-safe. librdkafka does not say which batch it inflates, so this is a guess. A wrong guess
 // halts an innocent partition, visibly, and the next guess is another partition.
 
 #include <chrono>
@@ -14,9 +14,9 @@ namespace onceward {
 
 struct FetchSuspect {
     TopicPartition partition;
-    std::size_t bytes = 0;                // of its largest record of late; 0: none was large
+    std::size_t bytes = 0;                // of its largest recent record; 0: none was large
     std::optional<Offset> record{};       // that record
-    std::chrono::milliseconds silent{0};  // since something of it came
+    std::chrono::milliseconds silent{0};  // since something of it arrived
 };
 
 // Whether `left` is the likelier one: a larger record, else the longer silence.
@@ -25,13 +25,13 @@ bool likelier(const FetchSuspect& left, const FetchSuspect& right);
 class MemorySuspect {
   public:
     using Clock = std::chrono::steady_clock;
-    // A record of this size and this age still counts; smaller ones fill no memory.
+    // A record of this size or more counts up to this age; smaller ones do not fill the memory.
     static constexpr std::size_t large = std::size_t{1} << 20;
     static constexpr std::chrono::seconds lately{10};
 
     explicit MemorySuspect(Clock::time_point now) : begun_(now) {}
 
-    // Something of the partition came; its largest record.
+    // Something of the partition arrived; `record` is its largest record.
     void came(const TopicPartition& partition, std::size_t bytes, Offset record,
               Clock::time_point now);
 

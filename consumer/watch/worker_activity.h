@@ -42,7 +42,7 @@ enum class TransactionPart : std::uint8_t {
 inline constexpr std::size_t transaction_parts = 5;
 std::string_view to_text(TransactionPart part);
 
-// How often the group gave this member partitions or took some, whatever their number.
+// How often the group gave this member partitions or took some, no matter how many.
 struct RebalanceCounts {
     std::int64_t assigned = 0;
     std::int64_t revoked = 0;
@@ -61,7 +61,7 @@ struct LeaseCounts {
 struct WorkerCounts {
     std::map<std::string, Totals> topics;  // I16: each message in exactly one of them
     std::map<std::string, LeaseCounts> leases;
-    std::int64_t below_fence = 0;       // messages that came again and were thrown away
+    std::int64_t below_fence = 0;       // messages that were redelivered and discarded
     std::int64_t batches = 0;           // transactions that were committed
     std::int64_t retries = 0;           // of work that PostgreSQL refused for a passing reason
     std::int64_t reconnects = 0;        // sessions with PostgreSQL after the first one
@@ -79,10 +79,10 @@ struct WorkerCounts {
 // The state of the writer at one moment.
 struct SessionView {
     bool connected = false;
-    // What PostgreSQL last refused that is no topic's own, or why it could not be reached; empty
-    // once a batch has landed.
+    // What PostgreSQL last refused, except for a topic's own work, or why it could not be reached;
+    // empty once a batch has landed.
     std::string failure;
-    // What it last refused of a topic; the topic is missing once a batch of its own has landed.
+    // What it last refused for a topic; a topic is removed once a batch of its own has landed.
     std::map<std::string, std::string> topic_failures;
     // How long the open transaction has been running; nullopt if none is open.
     std::optional<std::chrono::milliseconds> transaction;
@@ -98,22 +98,22 @@ class WorkerActivity final : public StepObserver {
 
     void connected();
     void connection_lost(const PostgresError& error);
-    // Not reached, or refused; the work is tried again.
+    // PostgreSQL was not reached, or refused; the work is tried again.
     void failed(const std::string& why);
     // `topic`: whose work is tried again; empty if it is the worker's.
     void retried(const std::string& topic, const PostgresError& error);
     void taken(const TopicPartition& partition, Offset fence);
     void moved(const std::string& topic, std::span<const FenceMove> moves);
-    // A transaction of the topic was committed, with messages that old.
+    // A transaction of the topic was committed, with messages of these ages.
     void aged(const std::string& topic, const LatencyHistogram& latencies);
     void rebalanced(std::int64_t RebalanceCounts::*kind);
     void skipped(std::int64_t offsets);
     // The topic has leases; from here on they are counted.
     void has_leases(const std::string& topic);
     void told(const std::string& topic, LeaseEvent event);
-    // They were assigned again: the offsets of their fences are not known.
+    // The partitions were assigned again: the offsets of their fences are not known.
     void forget(const std::vector<TopicPartition>& partitions);
-    // No batch is worked on any more, whatever became of it.
+    // No batch is worked on any more, no matter how it ended.
     void idle();
     void reached(Step step) override;
 
@@ -126,12 +126,13 @@ class WorkerActivity final : public StepObserver {
     void note(Step step);
 
     StepObserver* next_;
-    // The steps of the transaction under way. The writer's alone: a step takes no lock.
+    // The steps of the transaction under way. Only the writer uses them: the steps within it take
+    // no lock.
     Clock::time_point last_step_{};
     std::array<std::optional<double>, transaction_parts> took_{};  // seconds
     mutable Mutex mutex_;
     WorkerCounts counts_ ONCEWARD_GUARDED_BY(mutex_);
-    SessionView view_ ONCEWARD_GUARDED_BY(mutex_);  // but for its transaction
+    SessionView view_ ONCEWARD_GUARDED_BY(mutex_);  // except its transaction
     bool ever_connected_ ONCEWARD_GUARDED_BY(mutex_) = false;
     std::optional<Clock::time_point> begun_ ONCEWARD_GUARDED_BY(mutex_);
     std::map<TopicPartition, Offset> fences_ ONCEWARD_GUARDED_BY(mutex_);

@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 constexpr std::string_view statement_timed_out = "57014";
 constexpr std::chrono::milliseconds pause_while_leaving{50};
 constexpr Backoff retries{.first = 100ms, .longest = 2000ms, .least = 0.5};
-// A failure that may pass is tried again at once so often; after that, or after one long try, the
-// topic waits and the worker's other topics have their turn.
+// After a failure that may pass, a batch is tried again at once this many times; after that, or
+// after one long try, the topic waits and the worker's other topics have their turn.
 constexpr int short_tries = 4;
 
 // PARTITION:BEGIN-END, with END excluded, for each partition: the offsets to look at or to skip.
@@ -70,7 +70,8 @@ void FailureResponse::refused(WriterTopic& topic, const std::string& why) {
 }
 
 // Nothing of the batch has landed. It is read again from the fence, once the topic is set up with
-// the store that the ledger has now; `store: table` is refused then, with what to write.
+// the store that the ledger has now; `store: table` is then refused, with a text that says what to
+// write.
 void FailureResponse::store_changed(WriterTopic& topic, const StoreChanged& changed) {
     topic.processor->abandon();
     topic.ready = false;

@@ -13,8 +13,8 @@ namespace onceward {
 
 // When a topic in trouble may be tried again. A worker's topics share one writer, and a try that
 // waits for a lock holds up all of them. So the topic waits three times as long as its try took,
-// and two topics in trouble never take their tries one right after the other: the topics in good
-// health have three quarters of the time, however many are in trouble. Pure; one thread.
+// and two topics in trouble never take their tries one right after the other: healthy topics have
+// three quarters of the time, no matter how many are in trouble. Pure; one thread.
 class TopicSpacing {
   public:
     using Clock = std::chrono::steady_clock;
@@ -49,14 +49,14 @@ class FailureResponse : private WriterStep {
     void store_changed(WriterTopic& topic, const StoreChanged& changed);
     // The topic's batches land: failures are counted from the beginning again.
     void landed(WriterTopic& topic);
-    // What failed outside a batch: a take-over, a check of the ledger, a sink's preparation.
+    // Something failed outside a batch: a take-over, a check of the ledger, a sink's preparation.
     // `topic`: null if it was no topic's work. `tried`: how long the try held up the other topics.
     void outside_batch(const PostgresError& error, WriterTopic* topic, Clock::duration tried = {});
 
     // The fence is not this worker's, or has another offset: it must be taken again.
     void missed(const TopicPartition& partition);
-    // Nothing is read of the partition until it is tried again; never by itself if `first_retry`
-    // is 0.
+    // Nothing of the partition is read until it is tried again. If `first_retry` is 0, it is never
+    // tried again by itself.
     void halt(const TopicPartition& partition, const Halt& halt,
               std::chrono::milliseconds first_retry);
     // Halts all of the topic's partitions.

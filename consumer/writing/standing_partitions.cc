@@ -17,7 +17,7 @@ constexpr auto halted_every = 2s;
 // The table of a topic that was just stopped may have changed already.
 constexpr auto check_after_stop = 100ms;
 
-// A right that is missing is a state like others; what concerns the session is not.
+// A missing privilege is a state like any other; a failure of the session is not.
 std::string state_of(Sink& sink, Connection& connection) {
     try {
         return sink.target_state(connection);
@@ -28,7 +28,7 @@ std::string state_of(Sink& sink, Connection& connection) {
 }
 
 constexpr auto pauses_every = 1s;
-constexpr auto after_refusal = 30s;  // a right on the table is missing: reported again then
+constexpr auto after_refusal = 30s;  // a privilege is missing: reported again after that
 
 constexpr auto read_again_after = 1s;
 
@@ -96,12 +96,12 @@ void StandingPartitions::check_fence(const TopicPartition& partition) {
         if (entry == nullptr) return std::pair(std::string(), HaltReason::failed);
         return std::pair(entry->fence.owner, entry->halt.reason);
     });
-    // It halted with its topic before its row was read: this is the first check.
+    // The partition halted with its topic before its row was read: this is the first check.
     if (fence && mine.empty() && reason == HaltReason::failed) {
         handoff_.with(&Assignment::owned, partition, fence->owner);
         return;
     }
-    // Another owner than the one that halted: the fence was moved by hand, or its row was made.
+    // The owner is not the one that halted: the fence was moved by hand, or its row was created.
     if (fence && !fence->retired && fence->owner != mine) {
         log_info("partition.resumed",
                  {{"topic", partition.topic}, {"partition", partition.partition.raw()}});
@@ -153,8 +153,8 @@ void StandingPartitions::try_again(const TopicPartition& partition) {
     });
     if (!fence || !entry || !entry->unreadable) return;
     const std::string why = entry->halt.text;
-    // The reading position may be past the fence, over control records that no transaction has
-    // moved the fence over yet. Then reading begins at the fence once more before it counts.
+    // The reading position may be past the fence, after control records that no transaction has
+    // moved the fence over yet. Then reading begins at the fence once more before a failure counts.
     const bool counts = *fence == *entry->unreadable;
     const auto verdict = counts ? handoff_.with(&Assignment::read_failed, partition, *fence)
                                 : ReadAttempts::Verdict::again;

@@ -57,7 +57,7 @@ void TakeOver::take(WriterTopic& topic, const TopicPartition& partition) {
                              {"offset", fence.next_offset.raw()},
                              {"epoch", fence.epoch.raw()}});
     if (fence.suspected) {
-        // The operator's command gives the row another owner, which is how it is noticed.
+        // The operator's command gives the row another owner, and is noticed by that.
         handoff_.with(&Assignment::owned, partition, fence.owner);
         // Reading these records again would end the process again.
         const std::string text =
@@ -105,14 +105,14 @@ void TakeOver::make_fence_row(WriterTopic& topic, const TopicPartition& partitio
                   topic.registered.ledger);
 }
 
-// The first time of a topic: where each of its partitions begins is resolved to a number, stored
-// and committed before a message is read. All at once, so that a partition without a row is later
-// known to be a new one.
+// For a topic's first time: the first offset of each partition is resolved to a number, stored and
+// committed before a message is read. All at once, so that a partition without a row is later known
+// to be a new one.
 void TakeOver::create_fences(WriterTopic& topic, const TopicPartition& wanted) {
     const int count = source_.queries().partition_count(topic.options.name);
     if (count <= wanted.partition.raw()) {
-        // Without this error the partition would be taken for one that was added later, and begin
-        // at its beginning.
+        // Without this error the partition would be taken for one that was added later, and be read
+        // from its beginning.
         throw KafkaError(
             0, "the brokers do not report partition " + std::to_string(wanted.partition.raw()));
     }
@@ -133,17 +133,17 @@ FenceState TakeOver::take_fence(WriterTopic& topic, const TopicPartition& partit
     FenceState fence = session_.fences().take_over(
         connection, partition.topic, partition.partition, topic.identity, topic.registered.ledger,
         [&] { return handoff_.look(&Assignment::holds, partition); });
-    // DANGER: in a transaction after the one that took the fence; see PartitionLogStore.
+    // DANGER: call it in a transaction after the one that took the fence; see PartitionLogStore.
     if (!fence.owner.empty() && !too_early && topic.claims) {
         topic.claims->partitions_taken(connection, {&partition, 1});
     }
     return fence;
 }
 
-// DANGER: the brokers are asked again after each change of the assignment, each missed fence and
-// each halt, since the topic may have been recreated meanwhile. With the identity from memory, a
-// fence that an operator moved to the new topic would be taken for the old one, and messages of the
-// new topic would count as duplicates of the old one's.
+// DANGER: ask the brokers again after each change of the assignment, each missed fence and each
+// halt, since the topic may have been recreated meanwhile. With the identity from memory, a fence
+// that an operator moved to the new topic would be taken for the old one, and messages of the new
+// topic would count as duplicates of the old one's.
 void TakeOver::ask_identity(WriterTopic& topic) {
     require_fixed_partitions(topic);
     const std::uint64_t now = handoff_.look(&Assignment::changes) + 1;
@@ -166,7 +166,7 @@ void TakeOver::require_fixed_partitions(WriterTopic& topic) {
     }
 }
 
-// DANGER: a worker that gets none of the added partitions takes nothing over and would continue,
+// DANGER: a worker that gets none of the added partitions takes nothing over. It would continue,
 // and a key that moved from its partition to another worker's would be applied again there.
 void TakeOver::check_partitions(WriterTopic& topic, int now) {
     if (!topic.fixed_partitions || now == 0 || now == *topic.fixed_partitions) return;
@@ -224,7 +224,7 @@ void TakeOver::other_log(WriterTopic& topic, const LogIdentity& now) {
     stop_for_other_log(topic, before);
 }
 
-// A topic of the same name is not the same log: the fence's number means nothing in another one.
+// A topic of the same name is not the same log: the fence's offset means nothing in another one.
 void TakeOver::stop_for_other_log(WriterTopic& topic, const LogIdentity& before) {
     failures_.stop_topic(
         topic,

@@ -17,7 +17,7 @@ class TakeOver : private WriterStep {
     // Takes the fence, or lets the partition wait or halt. Failures are dealt with here.
     // REQUIRES: the session is connected.
     void run(const TopicPartition& partition);
-    // The topic has so many partitions now.
+    // The topic has `now` partitions.
     void check_partitions(WriterTopic& topic, int now);
     // The topic's name means another log now.
     void other_log(WriterTopic& topic, const LogIdentity& now);
@@ -30,7 +30,8 @@ class TakeOver : private WriterStep {
     void ask_identity(WriterTopic& topic);
     void require_fixed_partitions(WriterTopic& topic);
     LogQuestions questions(const TopicPartition& partition);
-    // The fence has another owner than this worker: retired, of another log, or revoked meanwhile.
+    // This worker did not get the fence: it is retired or of another log, or the partition was
+    // revoked.
     void settle_refusal(WriterTopic& topic, const TopicPartition& partition,
                         const FenceState& fence);
     // Where to continue if the log does not hold the fence's offset; nullopt if the partition was

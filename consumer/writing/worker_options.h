@@ -44,12 +44,12 @@ struct WorkerTopic {
     std::function<std::unique_ptr<ClaimStore>(const RegisteredLedger&)> claims;
     // Whether, and how, the sink's results are stored and replayed; needs ledger.stores_results.
     std::optional<ResultReplayOptions> answers = std::nullopt;
-    // Makes what writes replies; called once for each worker, where answers.reply has a topic.
+    // Makes what writes replies; called once for each worker, if answers.reply has a topic.
     std::function<std::unique_ptr<Replies>()> replies = {};
-    // Only the bench says false: no key, no digest, no claim; everything else as ever.
+    // Only the bench sets false: no key, no digest, no claim; everything else is as usual.
     bool dedup = true;
-    // Most messages in a batch, where that is fewer than the worker's; 0: as those. While a batch
-    // is worked on, the worker's other topics wait: calls to elsewhere want short ones.
+    // The most messages in a batch, if that is fewer than the worker's limit; 0: that limit. While
+    // a batch is worked on, the worker's other topics wait: external calls need short batches.
     std::size_t batch_messages = 0;
     // How effects outside of PostgreSQL are tried again (a ledger with `store: lease`).
     EffectRetries effect_retries = {};
@@ -60,15 +60,15 @@ struct WorkerOptions {
     KafkaOptions kafka;
     ConnectionOptions postgres;
     BatchLimits batch;
-    // How long a revoke or a shutdown waits for the batch in flight. Shorter hands over sooner and
-    // repeats more work; nothing is lost either way.
+    // How long a revoke or a shutdown waits for the batch in flight. A shorter time hands over
+    // sooner and repeats more work; nothing is lost either way.
     std::chrono::milliseconds drain_timeout{10'000};
     std::vector<WorkerTopic> topics;
     std::function<std::unique_ptr<Sink>()> dead_letters;
     // Watches over the worker's session. May be null; outlives the worker.
     FrozenSessionGuard* guard = nullptr;
-    // The shortest time between two samples of a partition's end, by which retention counts. Longer
-    // keeps claims longer by as much; shorter asks the broker more often.
+    // The shortest time between two samples of a partition's end, by which retention counts. A
+    // longer time keeps claims longer by as much; a shorter one asks the broker more often.
     std::chrono::milliseconds watermark_every{10'000};
     // When a stopped topic is first tried again; the wait doubles each time, up to ten minutes. A
     // change of the sink's table or of its triggers is noticed within seconds in any case. A
@@ -76,16 +76,16 @@ struct WorkerOptions {
     // until then.
     std::chrono::milliseconds first_retry{30'000};
     // How long a partition may be at one offset while messages wait before the worker reports it. A
-    // shorter time reports sooner, and takes a long transaction for a stall.
+    // shorter time reports sooner, but takes a long transaction for a stall.
     std::chrono::milliseconds stalled_after{45'000};
-    // What the process remembers of its ledgers' logs. The workers of one process are given the
-    // same one: else each reads and holds all of it.
+    // What the process remembers of its ledgers' logs. The workers of one process get the same
+    // object: otherwise each reads and holds all of it.
     std::shared_ptr<LogWindows> log_windows = std::make_shared<LogWindows>();
     StepObserver* observer = nullptr;
     Tracer* tracer = nullptr;  // null: traces are off; outlives the worker
 };
 
-// In their order.
+// The topics' names, in their order.
 inline std::vector<std::string> topic_names(const WorkerOptions& options) {
     std::vector<std::string> names;
     for (const WorkerTopic& topic : options.topics) names.push_back(topic.name);

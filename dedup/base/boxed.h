@@ -1,7 +1,7 @@
 #pragma once
-// A value that is hardly ever there: an optional that keeps it on the heap, so that an object which
-// has an empty one is larger by a pointer alone. It owns the value, and can be moved only. Use by
-// several threads: as that of std::unique_ptr.
+// An optional for a value that is rarely present. The value is on the heap, so that an empty one
+// adds only a pointer to its object. It owns the value, and can be moved but not copied. As
+// thread-safe as std::unique_ptr.
 
 #include <memory>
 #include <optional>
@@ -13,7 +13,7 @@ template <class T>
 class Boxed {
   public:
     Boxed() = default;
-    // Both implicit, so that it can be assigned to as an optional can.
+    // Both are implicit, so that a value can be assigned as to an optional.
     Boxed(T value) : value_(std::make_unique<T>(std::move(value))) {}
     Boxed(std::optional<T> value) {
         if (value) value_ = std::make_unique<T>(*std::move(value));

@@ -1,5 +1,5 @@
 #pragma once
-// How long something took, as a histogram: how often up to each bound, and the sum. A plain value
+// A histogram of how long something took: the count for each bound, and the sum. A plain value
 // that only grows; not thread-safe. Bounds: a type with `seconds`, an ascending array of bounds.
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 namespace onceward {
 
 std::string place_of(const std::source_location& where) {
-    // The compiler has each path as it was called with it: absolute, or from the build's folder.
+    // The compiler gives each path as it was called with it: absolute, or from the build's folder.
     constexpr std::string_view own = "dedup/base/expects.cc";
     const std::string_view here = std::source_location::current().file_name();
     std::string_view file = where.file_name();

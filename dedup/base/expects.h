@@ -10,8 +10,8 @@
 namespace onceward {
 
 // A place in the source as people read it, in errors and log lines. Pure, thread-safe.
-// `dedup/fence/fence.cc:120`: the path in this project's tree. Of a file elsewhere, such as an
-// application's own, its name alone. Never a folder of the machine that built the program.
+// `dedup/fence/fence.cc:120`: the path in this project's tree. For a file elsewhere, such as an
+// application's own, only its name. Never a folder of the machine that built the program.
 std::string place_of(const std::source_location& where);
 
 class BrokenContract : public std::logic_error {

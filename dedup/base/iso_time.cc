@@ -7,8 +7,8 @@
 namespace onceward {
 namespace {
 
-// Reads from the front of a text; after a failure `good` stays false and whatever was read means
-// nothing.
+// Reads from the front of a text; after a failure `good` stays false and the values that were read
+// mean nothing.
 class Reader {
   public:
     explicit Reader(std::string_view text) : text_(text) {}
@@ -50,7 +50,7 @@ class Reader {
         }
         if (digits == 0) good_ = false;
         if (finer_.any) {
-            // From the point: PostgreSQL reads it as a double and rounds that, half to even.
+            // PostgreSQL reads all from the point on as a double and rounds that half to even.
             double fraction = 0;
             std::from_chars(begin - 1, begin + digits, fraction);
             finer_.as_postgresql = std::rint(fraction * 1'000'000) > static_cast<double>(micros);
@@ -132,7 +132,7 @@ std::optional<std::chrono::days> parse_iso_date(std::string_view text) {
 }
 
 std::optional<IsoTimeOfDay> parse_iso_time(std::string_view text) {
-    // PostgreSQL's `time` has the end of a day too.
+    // PostgreSQL's `time` can also be the end of a day.
     if (text.starts_with("24:")) {
         const std::optional<IsoTimeOfDay> begin =
             parse_iso_time("00" + std::string(text.substr(2)));

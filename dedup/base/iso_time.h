@@ -1,6 +1,6 @@
 #pragma once
 // Dates and times from ISO 8601 text (the profile of RFC 3339, the time zone optional). Pure,
-// thread-safe. What is finer than a microsecond is said, so that the caller decides.
+// thread-safe. Digits finer than a microsecond are reported, so that the caller decides.
 
 #include <chrono>
 #include <optional>
@@ -13,7 +13,7 @@ namespace onceward {
 struct FinerThanMicros {
     bool any = false;
     bool half_up = false;        // whether rounding half up adds a microsecond
-    bool as_postgresql = false;  // whether PostgreSQL's rounding does, which is of a double
+    bool as_postgresql = false;  // whether PostgreSQL's rounding of a double does
 };
 
 struct IsoMoment {

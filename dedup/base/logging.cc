@@ -13,8 +13,8 @@
 namespace onceward {
 namespace {
 
-// Text is quoted as JSON in both formats: one line whatever is in it. What JSON does not escape and
-// a terminal obeys is escaped as well.
+// Text is quoted as JSON in both formats, so that it is always one line. Characters that JSON does
+// not escape but a terminal obeys are escaped as well.
 std::string json_text(std::string_view text) {
     return safe_text(
         nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),

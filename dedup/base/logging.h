@@ -1,7 +1,7 @@
 #pragma once
 // Structured logging: an event's name, which never changes with the data, and named fields.
-// Thread-safe. Text to standard error at level info until configure_log() is called, once, before
-// other threads start. Never pass a payload, a raw key or a secret: a key goes in as its digest.
+// Thread-safe. Writes text to standard error at level info until configure_log() is called: once,
+// before other threads start. Never pass a payload, a raw key or a secret: log a key's digest.
 
 #include <concepts>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
-// Guards that the build option ONCEWARD_MUTANTS can turn off, to see that the fault campaign, or a
-// test, notices: ONCEWARD_MUTANT names the one, in the environment, at the process's start. In
-// every other build mutant() is false at compile time and nothing of it is left in the program.
-// Pure but for what is said; thread-safe.
+// Guards that a build with the option ONCEWARD_MUTANTS can turn off, to see that the fault campaign
+// or a test notices. The environment variable ONCEWARD_MUTANT names the one when the process
+// starts. In every other build mutant() is false at compile time, and none of this is left in the
+// program. Pure unless a comment says otherwise; thread-safe.
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace onceward {
 
-// The values of ONCEWARD_MUTANT. The first so many are for the campaign's core tier; tests notice
-// the others, see scripts/campaign-mutants.
+// The values of ONCEWARD_MUTANT. The first `core_mutants` are for the campaign's core tier; tests
+// notice the others, see scripts/campaign-mutants.
 inline constexpr std::size_t core_mutants = 14;
 inline constexpr std::array<std::string_view, 28> mutant_names{
     "no_fence_check",
@@ -48,7 +48,7 @@ inline constexpr std::array<std::string_view, 28> mutant_names{
     "switched_without_the_lock",
 };
 
-// One of them, checked when it is compiled.
+// The name of a mutant, checked at compile time.
 struct Mutant {
     std::string_view name;
     consteval Mutant(const char* text) : name(text) {
@@ -67,7 +67,7 @@ bool mutant(Mutant which);
 
 // A fence's statement without the comparisons that the mutant leaves out.
 std::string without_guards(std::string_view statement);
-// A lease's statement that takes a row for its owner's, whosever it is.
+// A lease's statement that does not compare the row's owner.
 std::string without_owner(std::string_view statement, Mutant which);
 // What the worker remembers of a fence, by its owner's id.
 void remember_fence(const std::string& owner, Offset next_offset);

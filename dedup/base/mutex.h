@@ -1,12 +1,13 @@
 #pragma once
-// Mutexes that Clang's thread-safety analysis knows, and what a member or a function says of them.
-// `make test` runs the analysis (tests/annotations); for GCC the words are empty, and the types are
-// those of the standard library. Waits are std::condition_variable_any's, on a MutexLock. A lambda
-// is a function of its own to the analysis, and repeats what its caller holds:
+// Mutexes that Clang's thread-safety analysis knows, and the annotations of members and functions.
+// `make test` runs the analysis (scripts/annotations); for GCC the annotations are empty, and the
+// types are those of the standard library. To wait, use std::condition_variable_any with a
+// MutexLock. The analysis takes a lambda for a separate function, so a lambda repeats what its
+// caller holds:
 //
 //     wake_.wait(lock, stop, [&]() ONCEWARD_REQUIRES(mutex_) { return !queue_.empty(); });
 //
-// What belongs to one thread instead, without a mutex, is said in comments.
+// Comments say which members belong to one thread instead and have no mutex.
 
 #include <mutex>
 #include <shared_mutex>
@@ -17,12 +18,12 @@
 #define ONCEWARD_THREAD_SAFETY(attribute)
 #endif
 
-// The member is read and written under this mutex; of a SharedMutex it is read under either lock.
+// The member is read and written under this mutex; for reads, either lock of a SharedMutex will do.
 #define ONCEWARD_GUARDED_BY(mutex) ONCEWARD_THREAD_SAFETY(guarded_by(mutex))
 // The caller holds the mutex.
 #define ONCEWARD_REQUIRES(mutex) ONCEWARD_THREAD_SAFETY(requires_capability(mutex))
 #define ONCEWARD_REQUIRES_SHARED(mutex) ONCEWARD_THREAD_SAFETY(requires_shared_capability(mutex))
-// The caller does not hold it: the function takes it, or calls what takes it.
+// The caller does not hold the mutex: the function, or one that it calls, takes it.
 #define ONCEWARD_EXCLUDES(mutex) ONCEWARD_THREAD_SAFETY(locks_excluded(mutex))
 
 namespace onceward {

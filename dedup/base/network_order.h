@@ -6,8 +6,8 @@
 
 namespace onceward {
 
-// A number whose bytes in memory are those of `value` in network order. Written as a whole: a
-// processor that reads as one number what was just written byte by byte has to wait for it.
+// A number whose bytes in memory are those of `value` in network order. It is written as a whole:
+// a number that was just written byte by byte makes the processor wait when it is read as one.
 constexpr std::uint16_t network_order(std::uint16_t value) {
     return std::endian::native == std::endian::big ? value : __builtin_bswap16(value);
 }

@@ -1,7 +1,7 @@
 #pragma once
 // A text that must never be printed: a password, a connection string, a private key.
-// A plain value. It goes in silently and comes out only through reveal(), so that every place that
-// handles the clear text can be found by that name; streams and logs get `***`.
+// A plain value. Text converts to it implicitly, but comes out only through reveal(), so that every
+// place that handles the clear text can be found by that name; streams and logs get `***`.
 
 #include <ostream>
 #include <string>

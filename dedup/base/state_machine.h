@@ -1,7 +1,7 @@
 #pragma once
 // A state machine as data: the names of its states and events, and the state after each event. An
-// event that must never come in a state leads nowhere: its caller keeps the state and reports it.
-// docs/states.md draws each machine, and a test compares the two. Pure; thread-safe.
+// event that must never come in a state has no next state: its caller keeps the state, and reports
+// the event. docs/states.md draws each machine, and a test compares the two. Pure; thread-safe.
 
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace onceward {
 
-// Rows and columns are in the order of the enums. A cell with its own column's state: the event
+// Rows and columns are in the order of the enums. If a cell has its own column's state, the event
 // changes nothing there.
 template <class State, class Event, std::size_t states, std::size_t events>
 struct StateMachine {

@@ -1,7 +1,7 @@
 #pragma once
-// The steps of a message's way, for observers that stop the worker at one of them (the crash suite
-// does). Called from the threads of workers and relays; an observer is thread-safe and outlives
-// them. A null observer costs one comparison.
+// The steps that a message passes, for observers that stop the worker at one of them, as the crash
+// suite does. Called from the threads of workers and relays; an observer is thread-safe and
+// outlives them. A null observer costs one comparison.
 
 #include <cstdint>
 

@@ -52,7 +52,7 @@ bool within(std::uint32_t code, std::uint32_t first, std::uint32_t last) {
     return code >= first && code <= last;
 }
 
-// Control characters, line and paragraph separators, marks of direction, and what is not seen.
+// Control characters, line and paragraph separators, marks of direction, invisible characters.
 bool hostile(std::uint32_t code) {
     return code < 0x20 || within(code, 0x7F, 0x9F) || code == 0x061C ||
            within(code, 0x200B, 0x200F) || within(code, 0x2028, 0x202E) ||
@@ -101,7 +101,7 @@ std::string base64(std::string_view bytes) {
 bool append_base64(std::string_view text, std::string& out) {
     if (text.size() % 4 != 0) return false;
     if (text.empty()) return true;
-    // OpenSSL trims blanks, counts padding as bytes and takes it anywhere; all is dealt with here.
+    // OpenSSL trims blanks, counts padding as bytes and takes it anywhere; this handles all three.
     const auto blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
     if (std::ranges::any_of(text, blank)) return false;
     const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;

@@ -26,7 +26,7 @@ std::string base64(std::string_view bytes);
 // was appended means nothing then.
 [[nodiscard]] bool append_base64(std::string_view text, std::string& out);
 
-// The whole text as a number; nullopt for anything else, also for what does not fit.
+// The whole text as a number; nullopt for anything else, and for a number that does not fit.
 template <class Number>
 std::optional<Number> number_of(std::string_view text) {
     Number number{};
@@ -44,9 +44,9 @@ void append_json_string(std::string_view text, std::string& out);
 // Text that came from outside, made safe to print. A message's bytes could otherwise clear a
 // terminal, set its title or forge lines of a log. Pure; thread-safe.
 //
-// Escaped are control characters (C0, DEL and C1), marks that change the direction of text or hide,
-// and bytes that are not UTF-8. Characters become \u001b and the like, which JSON reads as the same
-// character; bytes become \x9b.
+// It escapes control characters (C0, DEL and C1), marks that are invisible or change the direction
+// of text, and bytes that are not UTF-8. Characters become \u001b and the like, which JSON reads as
+// the same character; bytes become \x9b.
 enum class LineBreaks { kept, escaped };
 
 // `kept` leaves tabs and line breaks as they are.

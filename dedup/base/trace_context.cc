@@ -14,7 +14,7 @@ constexpr std::size_t whole = 55;  // characters of version 00
 constexpr std::size_t longest_state = 512;
 constexpr std::size_t most_members = 32;
 
-// Lower case alone, as the standard has it; -1 for anything else.
+// Only lower case, as the standard requires; -1 for anything else.
 int digit_of(char c) { return c >= 'A' && c <= 'F' ? -1 : hex_value(c); }
 
 bool read_hex(std::string_view text, std::span<std::uint8_t> bytes) {

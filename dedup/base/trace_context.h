@@ -31,13 +31,13 @@ struct TraceContext {
     friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
 
-// Nullopt for what is no traceparent. One of a later version is read as the standard wants it: its
-// first four parts, whatever follows them.
+// Returns nullopt if the text is not a traceparent. A later version is read as the standard
+// requires: its first four parts count, and the rest is ignored.
 std::optional<TraceContext> parse_traceparent(std::string_view text);
 // As a header's value, of version 00.
 std::string to_traceparent(const TraceContext& context);
 
-// Whether it may be passed on: up to 32 members and 512 printable characters, each with a `=`.
+// Whether it may be passed on: up to 512 printable characters and 32 members, each with a `=`.
 bool valid_tracestate(std::string_view text);
 
 // Random, and never all zeros.

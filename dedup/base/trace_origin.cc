@@ -22,7 +22,7 @@ std::optional<SpanId> origin_of(std::string_view tracestate) {
         const std::string_view member = trimmed(tracestate.substr(0, comma));
         tracestate.remove_prefix(std::min(comma + 1, tracestate.size()));
         if (!member.starts_with(origin_member)) continue;
-        // As a traceparent of any trace, whose reader knows what a span's id is.
+        // Read as a traceparent of an arbitrary trace, whose reader checks the span's id.
         const auto read = parse_traceparent("00-00000000000000000000000000000001-" +
                                             std::string(member.substr(origin_member.size())) +
                                             "-01");

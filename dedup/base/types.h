@@ -28,7 +28,7 @@ using Offset = Strong<struct OffsetTag, std::int64_t>;
 // Counts the take-overs of a fence row. A number for people: after a fail-over two owners may hold
 // the same one.
 using Epoch = Strong<struct EpochTag, std::int64_t>;
-// The epoch of a Kafka partition's leader (KIP-101); -1 where the broker gave none.
+// The epoch of a Kafka partition's leader (KIP-101); -1 if the broker gave none.
 using LeaderEpoch = Strong<struct LeaderEpochTag, std::int32_t>;
 
 // The offset that a reader asks for after `offset`. The only place that adds one to an offset.

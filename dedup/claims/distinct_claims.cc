@@ -11,10 +11,10 @@
 namespace onceward {
 namespace {
 
-// A message's claim by the first bytes of its digest, which all but decide.
+// A message's claim, with the first bytes of its digest, which nearly always decide the order.
 struct Place {
     std::uint64_t head;
-    std::uint32_t found;  // among those in the order of the messages
+    std::uint32_t found;  // its place among the claims in the order of the messages
 };
 
 // Orders as the bytes do.
@@ -24,9 +24,9 @@ std::uint64_t head_of(const Digest& digest) {
     return head;
 }
 
-// Digests are spread evenly: first by their first bits, into about as many buckets as there are
-// places, then each bucket by itself. Where they are not (a key that is a UUID is its own digest),
-// they share a bucket and it is a sort as any other.
+// Digests are spread evenly. So they are first put by their first bits into about as many buckets
+// as there are places, and then each bucket is sorted. If they are not spread evenly, they share a
+// bucket, and this is an ordinary sort.
 template <class Less>
 void sort_places(std::vector<Place>& places, Less less) {
     const int bits = std::clamp(static_cast<int>(std::bit_width(places.size())) - 1, 1, 14);
@@ -35,7 +35,7 @@ void sort_places(std::vector<Place>& places, Less less) {
     for (const Place& place : places) ++ends[bucket(place) + 1];
     std::partial_sum(ends.begin(), ends.end(), ends.begin());
     std::vector<Place> sorted(places.size());
-    // What were the beginnings are the ends then.
+    // This moves each bucket's beginning to its end.
     for (const Place& place : places) sorted[ends[bucket(place)]++] = place;
     std::uint32_t begin = 0;
     for (const std::uint32_t end : ends) {
@@ -46,7 +46,7 @@ void sort_places(std::vector<Place>& places, Less less) {
 }
 
 #ifdef ONCEWARD_MUTANTS
-// Each key where it was first met; messages with the same key stay together.
+// Sorts each key to where it was first met; messages with the same key stay together.
 void by_first_place(std::span<const Claim> found, std::vector<Place>& places) {
     std::map<Digest, std::uint32_t> first;
     for (const Place& place : places) first.try_emplace(found[place.found].digest, place.found);
@@ -61,7 +61,7 @@ void by_first_place(std::span<const Claim> found, std::vector<Place>& places) {
 }  // namespace
 
 DistinctClaims::DistinctClaims(std::span<Message* const> messages) : messages_(messages) {
-    // Read once, in their order: the messages lie too far apart to be read in another one.
+    // The messages lie too far apart to be read in another order: read them once, in their own.
     std::vector<Claim> found;
     std::vector<std::uint32_t> message_of;
     std::vector<Place> places;
@@ -106,8 +106,8 @@ std::vector<std::optional<Verdict>> DistinctClaims::verdicts(
     for (std::size_t claim = 0; claim < claims_.size(); ++claim) {
         const ClaimAnswer& answer = answers[claim];
         verdicts[order_[first_[claim]]] = answer.verdict;
-        // What the key's one effect was made from: my own message where it is fresh, else the
-        // earlier claim's.
+        // The fingerprint that the key's one effect was made from: my own message's if it is
+        // fresh, else the earlier claim's.
         const std::optional<Digest>& known =
             answer.verdict == Verdict::fresh ? claims_[claim].fingerprint : answer.fingerprint;
         const bool refused = answer.verdict == Verdict::late || answer.verdict == Verdict::early;

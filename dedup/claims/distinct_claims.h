@@ -17,9 +17,10 @@ class DistinctClaims {
     // same key claims it.
     explicit DistinctClaims(std::span<Message* const> messages);
     std::span<const Claim> claims() const { return claims_; }
-    // One for each message of the slice, in its order; none for those that claim nothing. A
+    // One for each message of the slice, in its order; nullopt for those that claim nothing. A
     // follower is a duplicate of the message before it with the same key, since both land in the
-    // same commit, or a conflict with its fingerprint. What follows a late key is late, too.
+    // same commit, or a conflict with its fingerprint. A follower of a late or early key is late
+    // or early, too.
     std::vector<std::optional<Verdict>> verdicts(std::span<const ClaimAnswer> answers) const;
 
     // What claims the key of a message that is in conflict.
@@ -27,7 +28,7 @@ class DistinctClaims {
         const Message* first = nullptr;  // before it in this slice; null: the ledger's claim
         Digest fingerprint;
     };
-    // REQUIRES: verdicts() says so of this message of the slice.
+    // REQUIRES: verdicts() says that this message of the slice is in conflict.
     Met met(const Message& conflict, std::span<const ClaimAnswer> answers) const;
 
   private:

@@ -8,7 +8,7 @@ namespace onceward {
 namespace {
 
 constexpr std::string_view unique_violation = "23505";
-// Below that a COPY's further round trips cost more than it saves.
+// With fewer rows, the further round trips of a COPY cost more than it saves.
 constexpr std::size_t fewest_copied = 100;
 constexpr std::size_t row_bytes = 64;
 
@@ -33,8 +33,8 @@ std::optional<std::vector<ClaimAnswer>> TableStore::claim(Transaction& transacti
     expect_claim_order(claims);
     std::vector<ClaimAnswer> answers(claims.size());
     if (claims.empty()) return answers;
-    // DANGER: the lock in one statement and the look in the next. In one statement the snapshot is
-    // older than the lock, and a rotation that we waited for would not be seen.
+    // DANGER: take the lock in one statement and read the generations in the next. In one statement
+    // the snapshot is older than the lock, and a rotation that we waited for would not be seen.
     transaction.prepared(sql::claims_lock_shared, {ledger_});
     const Generations generations = read_generations(transaction);
     if (generations.current.empty()) try_again("the ledger has no current generation yet");
@@ -62,7 +62,7 @@ std::optional<std::vector<ClaimAnswer>> TableStore::claim(Transaction& transacti
 std::vector<bool> TableStore::known(Connection& connection, std::span<const Digest> digests) {
     const std::vector<Claim> claims = claims_of(digests);
     std::vector<ClaimAnswer> answers(claims.size());
-    // Rolled back. The lock keeps the generations that are listed.
+    // This transaction is rolled back. Its lock keeps the generations that are listed.
     OwnedTransaction transaction(connection);
     transaction.prepared(sql::claims_lock_shared, {ledger_});
     Generations generations = read_generations(transaction);
@@ -83,8 +83,8 @@ TableStore::Generations TableStore::read_generations(Transaction& transaction) {
         }
     }
     if (generations != known_) {
-        // DANGER: with the lock held, and whenever the generations are others: a conversion gives
-        // the ledger a new one. Its tables are those of a log then.
+        // DANGER: check the store with the lock held, and whenever the generations have changed: a
+        // conversion gives the ledger a new generation, whose tables are those of a log.
         if (transaction.query(sql::claims_store, {ledger_}).text(0, 0) != "table") {
             throw StoreChanged();
         }
@@ -109,7 +109,7 @@ std::string TableStore::probe_of(const std::vector<std::string>& generations) {
 // it. A sealed one that was dropped meanwhile makes the probe fail, and nothing lands.
 std::optional<ClaimStore::NewClaims> TableStore::claim_as_new(std::span<const Claim> claims) {
     expect_claim_order(claims);
-    // The time of a key needs a look at what the ledger remembers.
+    // If a key has a time, we have to ask first what the ledger remembers.
     const auto has_time = [](const Claim& claim) { return claim.minted_at.has_value(); };
     if (known_.current.empty() || std::ranges::any_of(claims, has_time)) return std::nullopt;
     const Connection::Names names{{"ledger", std::to_string(ledger_)},
@@ -141,7 +141,7 @@ void TableStore::probe(Transaction& transaction, const Generations& generations,
     }
 }
 
-// What no listed generation has, and cannot be judged.
+// Refuses the claims that no generation has and that cannot be judged.
 void TableStore::refuse_unjudged(Transaction& transaction, const Connection::Names& current,
                                  std::span<const Claim> claims,
                                  std::vector<ClaimAnswer>& answers) const {
@@ -215,9 +215,9 @@ void TableStore::insert(Transaction& transaction, const Connection::Names& gener
         lost.push_back(place);
         lost_digests.push_back(claims[place].digest);
     }
-    // DANGER: a further statement, for a snapshot of its own. The winner may have committed after
-    // the insert's snapshot; read in the same statement its fingerprint is not there, and a
-    // conflict is taken for a duplicate.
+    // DANGER: this has to be a further statement, with a snapshot of its own. The winner may have
+    // committed after the insert's snapshot. If it were read in the same statement, its fingerprint
+    // would be missing, and a conflict would be taken for a duplicate.
     const QueryResult winners =
         transaction.prepared(sql::claims_probe, {lost_digests}, generation, true);
     if (static_cast<std::size_t>(winners.rows()) != lost.size()) {

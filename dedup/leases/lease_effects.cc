@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 // How long the loop waits for an effect at most, before it checks everything else.
 constexpr milliseconds longest_wait = 100ms;
 constexpr auto never = std::chrono::hours(24 * 365);
-// Beyond that the other side's wish is taken for a mistake.
+// If the other side wishes a longer pause, that is taken for a mistake.
 constexpr milliseconds longest_wish = 3600s;
 
 LeaseStep step_of(EffectOutcome::Kind kind, RejectPolicy::Action action) {
@@ -29,7 +29,7 @@ LeaseStep step_of(EffectOutcome::Kind kind, RejectPolicy::Action action) {
 std::optional<milliseconds> next_try(const EffectRetries& retries, int tried,
                                      const std::optional<milliseconds>& asked, milliseconds lease) {
     if (tried >= retries.attempts) return std::nullopt;
-    // What is longer than the lease is not waited for here.
+    // A pause that is longer than the lease is not waited for here.
     const Backoff backoff{.first = retries.backoff, .longest = std::max(retries.backoff, lease)};
     milliseconds delay = backoff.whole(tried + 1);
     if (asked) delay = std::max(delay, *asked);
@@ -37,8 +37,8 @@ std::optional<milliseconds> next_try(const EffectRetries& retries, int tried,
     return delay;
 }
 
-// The heartbeat; with it goes what has to be written down before another try. DANGER: a try whose
-// number is not committed is not made, and neither is one of a key that is mine no longer.
+// The heartbeat, which also writes down what has to be written down before another try. DANGER:
+// never make a try whose number is not committed, or whose key is no longer mine.
 void LeaseProcessor::extend(Connection& connection) {
     const auto asked = Clock::now();
     std::vector<Item*> held;
@@ -78,7 +78,7 @@ void LeaseProcessor::begin_effects() {
     for (Item& item : items_) {
         if (under_way >= parts_.effects.concurrency()) return;
         if (item.state != LeaseState::ready) continue;
-        // The whole of the try has to be within the lease: extend() is to see to it first.
+        // The whole try has to be within the lease: otherwise extend() comes first.
         if (stands(item.partition()) || now + parts_.effects.longest() > item.held_until) continue;
         if (!change(item, LeaseStep::begin)) continue;
         parts_.effects.begin({item.number, item.message});

@@ -32,8 +32,8 @@ bool LeaseProcessor::write_ends_once(Connection& connection, std::set<Partition>
     reached(Step::after_fence);
     if (!write(transaction, ends)) return false;
     reached(Step::after_sink);
-    // DANGER: in the transaction that finishes the lowest open message, and over the finished ones
-    // alone: a result that ends out of order would jump over one in flight.
+    // DANGER: move the fence in the transaction that finishes the lowest open message, and only
+    // over finished ones: a result that ends out of order would jump over one in flight.
     if (!ends.moves.empty() &&
         parts_.fences.advance(transaction, context_.topic, ends.moves) != ends.moves.size()) {
         for (const FenceMove& move : ends.moves) missed.insert(move.span.partition);
@@ -94,7 +94,7 @@ bool LeaseProcessor::write(Transaction& transaction, Ends& ends) {
         }
         if (!all) return false;
     }
-    // Also where there are none: committed() must not speak of an attempt that was rolled back.
+    // Also if there are none: committed() must not use results of an attempt that was rolled back.
     if (parts_.answers != nullptr) {
         std::vector<const Message*> messages;
         std::vector<MessageResult> results;
@@ -145,7 +145,7 @@ void LeaseProcessor::landed(const Ends& ends) {
     if (!ends.moves.empty()) committed_(ends.moves);
 }
 
-// What ended in this transaction, and what the fence passes without an effect of its own.
+// Traces what ended in this transaction, and what the fence passes without an effect of its own.
 void LeaseProcessor::trace_ends(const Ends& ends) {
     for (const Item* item : ends.ended) trace_.ended(*item->message, to_text(*item->ending));
     for (const Item* item : ends.passing) {
@@ -153,7 +153,7 @@ void LeaseProcessor::trace_ends(const Ends& ends) {
     }
 }
 
-// Counts what the fence passes: a message that ended before an earlier one is counted with that.
+// Counts what the fence passes: a message that ended before an earlier one is counted with it.
 void LeaseProcessor::tell_ages(const Ends& ends) const {
     LatencyHistogram ages;
     MessageLatencies latencies(ages, since_1970<std::chrono::milliseconds>());
@@ -211,7 +211,7 @@ void LeaseProcessor::release(Connection& connection, const std::set<Partition>& 
         if (!is_held(item.state) || item.state == LeaseState::called) continue;
         if (!partitions.contains(item.partition())) continue;
         released.push_back(&item);
-        // A try that was written down and is not made.
+        // Takes back a try that was written down and is not made.
         mine.push_back({item.message->digest, item.state == LeaseState::ready ? 1 : 0});
     }
     if (mine.empty()) return;

@@ -14,14 +14,14 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-// The first pause of a partition whose effects do not get through; doubled up to Retries' longest.
+// The first pause of a partition whose effects do not succeed; doubled up to MessageRetries' limit.
 constexpr milliseconds first_pause = 1s;
-// How soon to ask again for a key that another worker is at.
+// How soon to ask again for a key that another worker is processing.
 constexpr milliseconds first_question = 200ms;
 constexpr milliseconds longest_question = 5s;
 constexpr int no_end = std::numeric_limits<int>::max();
 
-// What may be begun soon is claimed, and not more: a crash leaves it in flight for a lease.
+// Only what may be begun soon is claimed: a crash leaves claimed keys in flight for a lease.
 constexpr std::size_t claimed_ahead = 2;
 
 }  // namespace
@@ -129,12 +129,12 @@ LeaseProcessor::Item& LeaseProcessor::item_at(Partition partition, Offset offset
     return *found;
 }
 
-// Nothing more is to be begun for it.
+// Whether nothing more is to be begun for it.
 bool LeaseProcessor::stands(Partition partition) const {
     return halting_ || waits_.contains(partition) || leaving_.contains(partition);
 }
 
-// Nothing of it is under way, and all that has ended is written down.
+// Whether nothing of it is under way, and all that has ended is written down.
 bool LeaseProcessor::quiet(Partition partition) const {
     return std::ranges::none_of(items_, [&](const Item& item) {
         return item.partition() == partition &&
@@ -170,7 +170,7 @@ void LeaseProcessor::tell(LeaseEvent event) const {
     if (parts_.tell) parts_.tell(event);
 }
 
-// The new owner says how it ends.
+// From now on its new owner writes down how it ends.
 void LeaseProcessor::lose(Item& item) const {
     change(item, LeaseStep::lose);
     tell(LeaseEvent::lost);
@@ -185,8 +185,8 @@ void LeaseProcessor::wait(const Item& item, int tried, milliseconds pause,
     waits_.try_emplace(item.partition(), Wait{item.offset(), tried, pause, reason});
 }
 
-// In batch order. DANGER: one after the other where they have the same record key or the same
-// idempotency key: the next one only when the end of the one before it is written down.
+// In batch order. DANGER: messages with the same record key or the same idempotency key are claimed
+// one after the other: the next one only when the end of the one before it is written down.
 std::vector<LeaseProcessor::Item*> LeaseProcessor::next_claims() {
     std::vector<Item*> wanted;
     std::set<std::pair<Partition, std::string_view>> record_keys;
@@ -224,7 +224,8 @@ std::set<Partition> LeaseProcessor::claim(Connection& connection) {
         claims.push_back({message.digest, message.fingerprint, item->partition(), item->offset(),
                           judged_at(message)});
     }
-    // DANGER: my clock before the ledger's. The lease ends for me no later than for others.
+    // DANGER: read my clock before the ledger reads its own. Otherwise the lease would end for me
+    // later than for others.
     const auto asked = Clock::now();
     std::set<Partition> missed;
     std::optional<std::vector<LeaseAnswer>> answers = ask(connection, claims, missed);

@@ -1,10 +1,10 @@
 #pragma once
-// Processor's counterpart for a ledger with `store: lease`: claim and lease in one transaction that
-// locks and checks the fence without moving it, the effects outside PostgreSQL, and their ends
-// written down in a later transaction, which moves the fence over the leading messages that have
-// ended. One object for each worker and topic, used by the writer's thread; borrows its parts.
-// dedup/policy/batch_processor.h says what it throws. Whatever happens to it, what was begun is in
-// flight in the ledger until its lease ends.
+// Processor's counterpart for a ledger with `store: lease`. One transaction claims keys under a
+// lease; it locks and checks the fence without moving it. Then the effects outside PostgreSQL run.
+// A later transaction writes down how they ended, and moves the fence over the leading messages
+// that have ended. One object for each worker and topic, used by the writer's thread; borrows its
+// parts. dedup/policy/batch_processor.h says what it throws. In any case, an effect that was begun
+// is in flight in the ledger until its lease ends.
 
 #include <functional>
 #include <map>
@@ -41,7 +41,7 @@ class LeaseProcessor final : public BatchProcessor {
         // Keeps the answers to effects as a sink's results are kept, and replays them to
         // duplicates. Null: answers are not kept.
         ResultReplay* answers = nullptr;
-        // Called for each.
+        // Called for each event.
         std::function<void(LeaseEvent)> tell = {};
         Tracer* tracer = nullptr;  // null: traces are off
         std::function<void(const LatencyHistogram&)> aged = {};  // as Processor's
@@ -65,8 +65,8 @@ class LeaseProcessor final : public BatchProcessor {
         Message* message = nullptr;
         std::uint64_t number = 0;
         LeaseState state = LeaseState::open;
-        int attempts = 0;                // as the ledger has them
-        int tries = 0;                   // again, in this lease
+        int attempts = 0;                // as the ledger counts them
+        int tries = 0;                   // repeats, in this lease
         Clock::time_point not_before{};  // while it pauses
         Clock::time_point held_until{};  // by my clock, from before the ledger was asked
         std::optional<MessageEnd> ending{};
@@ -98,7 +98,7 @@ class LeaseProcessor final : public BatchProcessor {
     Item& item_at(Partition partition, Offset offset);
     bool stands(Partition partition) const;
     bool quiet(Partition partition) const;
-    // Each change of an item's state. False, and reported, if it must never come in that state.
+    // Changes an item's state. Returns false, and logs it, if the step must never come there.
     bool change(Item& item, LeaseStep step) const;
     void end(Item& item, LeaseStep step, MessageEnd ending);
     void close(Item& item, MessageEnd ending);
@@ -111,7 +111,7 @@ class LeaseProcessor final : public BatchProcessor {
     void wait(const Item& item, int tried, std::chrono::milliseconds pause,
               const std::string& reason);
 
-    // Claims what may be begun soon. Answers with the partitions that were missed.
+    // Claims what may be begun soon. Returns the partitions that were missed.
     std::set<Partition> claim(Connection& connection);
     std::vector<Item*> next_claims();
     std::optional<std::vector<LeaseAnswer>> ask(Connection& connection,

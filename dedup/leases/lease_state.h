@@ -30,7 +30,7 @@ enum class LeaseStep : std::uint8_t {
     begin,
     end,
     refuse,     // the effect has failed, and the topic is to stop
-    try_again,  // it may do later
+    try_again,  // a later try may succeed
     write_try,
     write_end,
     find_end,  // the ledger has this very message's end
@@ -101,7 +101,7 @@ class FinishedPrefix {
     void reopen(Offset offset);
 
     // The move from the fence's offset to the offset that it may have; nullopt if the first message
-    // is still open. It goes over the span's end if nothing is open.
+    // is still open. It goes to the span's end if nothing is open.
     std::optional<FenceMove> due() const;
     // The messages that due() passes, in their order.
     std::vector<Offset> passed() const;

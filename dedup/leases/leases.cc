@@ -42,7 +42,7 @@ bool is_refused(const LeaseAnswer& answer) {
     return answer.verdict == LeaseVerdict::late || answer.verdict == LeaseVerdict::early;
 }
 
-// What PostgreSQL surely takes, whatever the other side said.
+// A text that PostgreSQL surely accepts, even if the other side sent other bytes.
 std::string plain(std::string text) {
     for (char& letter : text) {
         if (letter < ' ' || letter > '~') letter = '?';
@@ -130,12 +130,13 @@ QueryResult Leases::look(Transaction& transaction, const BatchContext& context,
                                 {}, true);
 }
 
-// What has no row, and cannot be judged. The ledger's lock keeps the rows that are there.
+// Refuses the claims that have no row and cannot be judged. The ledger's lock keeps the rows that
+// exist.
 void Leases::refuse_unjudged(Transaction& transaction, const BatchContext& context,
                              std::span<const Claim> claims, std::vector<LeaseAnswer>& answers) {
     if (!has_times(claims)) return;
-    // DANGER: the lock in one statement and the look in the next. In one statement the snapshot is
-    // older than the lock, and an expiry that the lock waited for would not be seen.
+    // DANGER: take the lock in one statement and read the rows in the next. In one statement the
+    // snapshot is older than the lock, and an expiry that the lock waited for would not be seen.
     transaction.prepared(sql::claims_lock_shared, {registered_.ledger});
     const std::vector<std::optional<Verdict>> beyond =
         beyond_memory(transaction, registered_.ledger, claims);

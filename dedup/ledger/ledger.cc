@@ -14,7 +14,7 @@ namespace {
 
 std::string to_text(Reach reach) { return reach == Reach::global ? "global" : "partition"; }
 
-// What to do about a ledger that is there with another store or reach.
+// What to do about a ledger that already exists with another store or reach.
 std::string way_out(const LedgerOptions& options, std::string_view store) {
     if (options.any_store) return "`store: auto` is for a table or a log: name another ledger";
     if (options.store == StoreKind::table && store == "log") {
@@ -28,7 +28,7 @@ std::string way_out(const LedgerOptions& options, std::string_view store) {
     return "a table can become a log, and a reach global, and nothing else: name another ledger";
 }
 
-// `feed` writes the row of what feeds it, and answers with that.
+// `feed` writes the row of the source that feeds the ledger, and returns it.
 RegisteredLedger register_with(Connection& connection, const LedgerOptions& options,
                                const std::function<QueryResult(Transaction&, int ledger)>& feed) {
     if (options.stores_results && options.reach == Reach::partition) {
@@ -47,8 +47,8 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
     std::string reach(ledger.text(0, 2));
     if (registered.store == StoreKind::log && options.reach == Reach::global &&
         store == to_text(StoreKind::log) && reach == to_text(Reach::partition)) {
-        // DANGER: the lock first. Appends of the narrower reach hold it shared, and may become
-        // visible in another order than that of their numbers; later ones see what it is now.
+        // DANGER: take the lock first. Appends of the narrower reach hold it shared, and may become
+        // visible in another order than that of their numbers; later appends see the new reach.
         transaction.query(sql::log_lock, {registered.ledger});
         reach = transaction.query(sql::ledger_reach_global, {registered.ledger}).text(0, 0);
     }

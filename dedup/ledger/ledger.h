@@ -1,7 +1,7 @@
 #pragma once
-// Makes a ledger and the topics that feed it known to the database. Used at start, by one thread;
-// PostgresError, or std::runtime_error where the ledger is there with another store or reach;
-// std::invalid_argument for what cannot be.
+// Makes a ledger and the topics that feed it known to the database. Used at start, by one thread.
+// Throws PostgresError, std::runtime_error if the ledger exists with another store or reach, and
+// std::invalid_argument for options that exclude each other.
 
 #include <memory>
 #include <string>
@@ -25,7 +25,7 @@ struct RegisteredLedger {
 RegisteredLedger register_ledger(Connection& connection, const LedgerOptions& options,
                                  const std::string& consumer_group, const std::string& topic);
 
-// The same for what has no log, such as calls of once() or a server's requests: its feed's
+// The same for a source without a log, such as calls of once() or a server's requests: its feed's
 // watermark is the clock minus the longest request of all processes that registered it, since an
 // older process may still run. `service` and `name` take the place of group and topic. Throws
 // std::invalid_argument for `reach: partition`.
@@ -33,11 +33,11 @@ RegisteredLedger register_requests(Connection& connection, const LedgerOptions& 
                                    const std::string& service, const std::string& name,
                                    std::chrono::milliseconds longest_request);
 
-// For a ledger with `reach: partition`: how many partitions its topic may have. That is the number
-// that it is asked with first.
+// For a ledger with `reach: partition`: how many partitions its topic may have. That is the
+// `partitions` of the first call.
 int fixed_partitions(Connection& connection, int source, int partitions);
 
-// Which class implements the ledger's store, as it was registered, and `reach`. Pure;
+// Makes the class that implements the ledger's registered store and its reach. Pure; throws
 // std::invalid_argument for `lease`, which dedup/leases/leases.h implements. `windows`: the
 // process's, shared by all of its workers.
 std::unique_ptr<ClaimStore> make_claim_store(const LedgerOptions& options,

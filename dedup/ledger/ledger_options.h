@@ -10,7 +10,7 @@
 namespace onceward {
 
 enum class StoreKind : std::uint8_t { table, log, lease };
-// As the configuration and the table `ledgers` have it.
+// The name in the configuration and in the table `ledgers`.
 constexpr std::string_view to_text(StoreKind store) {
     switch (store) {
         case StoreKind::table: return "table";
@@ -28,7 +28,7 @@ constexpr std::optional<StoreKind> table_or_log(std::string_view name) {
 enum class Reach : std::uint8_t { global, partition };
 
 // Hours of each day in UTC, counted from midnight. They begin at `begin` and end before `end`, on
-// the next day where that is the smaller one.
+// the next day if `end` is the smaller one.
 struct DailyHours {
     std::chrono::minutes begin{0};
     std::chrono::minutes end{0};
@@ -38,8 +38,8 @@ struct DailyHours {
 struct LedgerOptions {
     std::string name;  // default: `<group>/<topic>`
     StoreKind store = StoreKind::table;
-    // `store: auto`: a ledger that is there keeps its store, table or log, also if that changes
-    // while the process runs; `store` is that of a new one, a log by the configuration.
+    // `store: auto`: an existing ledger keeps its store, table or log, also if that changes while
+    // the process runs. `store` is that of a new ledger; the configuration makes it a log.
     bool any_store = false;
     Reach reach = Reach::global;
     // How long, in the log's time, a claim is kept at least. Longer finds later duplicates and
@@ -71,8 +71,8 @@ constexpr bool only_log(const LedgerOptions& options) {
 constexpr bool merges(const LedgerOptions& options) {
     return options.store == StoreKind::log && options.reach == Reach::global;
 }
-// A log's claims are in memory one by one until their generation is sealed, so that its generations
-// are small where they merge.
+// A log's claims are in memory one by one until their generation is sealed. So its generations are
+// small if their segments are merged.
 constexpr std::int64_t rotation_claims(const LedgerOptions& options) {
     return options.rotate_claims.value_or(merges(options) ? 2'000'000 : 50'000'000);
 }

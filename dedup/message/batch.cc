@@ -18,8 +18,8 @@ void remove_messages(Chunk& chunk, const std::set<Partition>& partitions) {
     });
 }
 
-// The part of `spans` that messages[0..count) pass: each partition among them up to the offset
-// after its last message there.
+// The part of `spans` that messages[0..count) cover: for each of their partitions, up to the offset
+// after its last message.
 std::vector<Span> passed(const std::vector<Message*>& messages, std::size_t count,
                          const std::vector<Span>& spans) {
     std::vector<Span> part;

@@ -36,7 +36,7 @@ struct Slice {
 
 // Appends `chunk` to the batch. Spans that do not begin where the batch's span of that partition
 // ends are left over from a seek or a take-over: they are discarded with their messages (DANGER: if
-// they were kept, the fence would jump over what lies between). Returns the partitions that were
+// they were kept, the fence would jump over the offsets between). Returns the partitions that were
 // discarded.
 std::vector<Partition> append(Batch& batch, Chunk chunk);
 
@@ -53,7 +53,7 @@ struct Halves {
     Slice first;
     Slice second;
 };
-// Before and from message `at` on. REQUIRES: neither part is without a message.
+// Cuts before message `at`. REQUIRES: each part has a message.
 Halves cut(const Slice& slice, std::size_t at);
 // REQUIRES: at least two messages.
 Halves halve(const Slice& slice);

@@ -1,6 +1,6 @@
 #include "dedup/message/digest.h"
 
-// EVP, which OpenSSL 3 wants in its place, costs twice as much for the few bytes of a key.
+// OpenSSL 3 wants EVP instead, but for the few bytes of a key that costs twice as much.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -16,7 +16,7 @@
 namespace onceward {
 namespace {
 
-// Not by SHA256(), which in OpenSSL 3 looks the algorithm up in each call.
+// It does not use SHA256(), which in OpenSSL 3 looks the algorithm up in each call.
 Digest sha256(std::string_view bytes) {
     SHA256_CTX state;
     std::array<unsigned char, SHA256_DIGEST_LENGTH> whole;

@@ -1,5 +1,5 @@
 #pragma once
-// How a record is known as one of a topic of dead letters. Pure.
+// How a record of a topic of dead letters is recognised. Pure.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ namespace onceward {
 inline constexpr std::array<std::string_view, 3> letter_marks{
     "onceward-dlq-topic", "__connect.errors.topic", "kafka_dlt-original-topic"};
 
-// Whether the record has one. Its other headers are then its message's: nobody may change them.
+// Whether the record has one. Its other headers are then the message's and must not be changed.
 inline bool is_dead_letter(std::span<const Header> headers) {
     return std::ranges::any_of(headers, [](const Header& header) {
         return std::ranges::find(letter_marks, header.name) != letter_marks.end();

@@ -79,14 +79,14 @@ RecordTrace trace_to_continue(const Message& message) {
     RecordTrace trace;
     const auto came = last_header(message.record, traceparent_header);
     const std::optional<TraceContext> context = came ? parse_traceparent(*came) : std::nullopt;
-    // DANGER: written again, never copied. What follows the parts of a later version may begin
-    // another header.
+    // DANGER: write the traceparent again, never copy it. If it is of a later version, the bytes
+    // after the known parts may begin another header.
     if (message.trace != nullptr) {
         trace.parent = to_traceparent(*message.trace);
     } else if (context) {
         trace.parent = to_traceparent(*context);
     }
-    // Without its traceparent it is nobody's.
+    // A tracestate without its traceparent belongs to no trace.
     if (!context) return trace;
     const auto state = last_header(message.record, tracestate_header);
     if (state && valid_tracestate(*state)) trace.state = *state;

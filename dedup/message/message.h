@@ -34,20 +34,20 @@ enum class Verdict : std::uint8_t {
 struct TraceContext;
 
 // Where a claim came from. A log knows the first and the last offset of a batch in each of its
-// partitions; elsewhere they are the same.
+// partitions; in other stores both are the same.
 struct ClaimPlace {
     std::string consumer_group;
-    std::string topic;  // both '' where the ledger knows the topic no more
+    std::string topic;  // both '' if the ledger no longer knows the topic
     Partition partition;
     Offset first;
     Offset last;
     friend bool operator==(const ClaimPlace&, const ClaimPlace&) = default;
 };
 
-// What a message in conflict has met.
+// The claim that a message in conflict has met.
 struct EarlierClaim {
     Digest fingerprint;
-    std::vector<ClaimPlace> places;  // it is at one of them; empty if the ledger cannot tell
+    std::vector<ClaimPlace> places;  // the claim is at one of them; empty if the ledger cannot tell
 };
 
 // The totals that the fence's row keeps. I16: every message ends in exactly one of these.
@@ -69,32 +69,32 @@ struct Header {
     std::optional<std::string_view> value;  // Kafka allows a null header value
 };
 
-// In memory of the chunk that their record belongs to, or of their own.
+// Their memory is that of their record's chunk, or their own.
 using RecordHeaders = std::pmr::vector<Header>;
 
-// What the log holds at one offset, untouched.
+// What Kafka's log holds at one offset, unchanged.
 struct Record {
     Partition partition;
     Offset offset;
     LeaderEpoch leader_epoch{-1};
-    bool log_append_time = false;  // the broker set the timestamp, and not the producer
+    bool log_append_time = false;  // the broker set the timestamp, not the producer
     // since 1970-01-01 UTC; never trusted for retention
     std::optional<std::chrono::milliseconds> timestamp;
-    std::optional<std::string_view> key;      // none: a null key
-    std::optional<std::string_view> payload;  // none: a tombstone
+    std::optional<std::string_view> key;      // nullopt: a null key
+    std::optional<std::string_view> payload;  // nullopt: a tombstone
     RecordHeaders headers;                    // in the record's order; names may repeat
     // Owns the bytes that the views point to (a librdkafka message, or nothing in tests).
     std::unique_ptr<void, void (*)(void*)> storage{nullptr, +[](void*) {}};
 };
 
-// Why a message can not be applied. Written to the dead letters, or halts its topic, by the topic's
-// policy.
+// Why a message cannot be applied. By the topic's policy, it is written to the dead letters or
+// halts the topic.
 struct Rejection {
     enum class Kind : std::uint8_t {
         undecodable,  // the payload is not what the topic's format says
         missing_key,  // no source of the key had one
         invalid_key,  // a key was found and failed validation
-        tombstone,    // a null payload where the policy is `reject`
+        tombstone,    // a null payload, and the policy is `reject`
         unmappable,   // a value does not fit its column
         sink,         // PostgreSQL refused the row; `sqlstate` says why
         conflict,     // the key was used before with another fingerprint
@@ -105,7 +105,7 @@ struct Rejection {
     };
     Kind kind = Kind::undecodable;
     std::string reason{};    // for people; never parsed; holds no payload
-    std::string sqlstate{};  // five characters where PostgreSQL spoke, else empty
+    std::string sqlstate{};  // five characters if PostgreSQL reported it, else empty
     int attempts = 1;
     // Set for a conflict; lives as long as the attempt that found it.
     const EarlierClaim* earlier = nullptr;
@@ -115,13 +115,13 @@ std::string_view to_text(Rejection::Kind kind);
 std::optional<Rejection::Kind> rejection_kind(std::string_view name);
 // For a key that its ledger cannot judge. REQUIRES: `verdict` is late or early.
 Rejection refusal_of(Verdict verdict);
-// For logs: what PostgreSQL says of a row may quote its values, so of that the SQLSTATE has to do.
+// For logs: PostgreSQL's message may quote values of the row, so only its SQLSTATE is shown.
 std::string describe(const Rejection& rejection);
 
 // what the message asks of its row (a tombstone removes)
 enum class Operation : std::uint8_t { upsert, remove };
 
-// The key of a message that has it from elsewhere: the front door reads a request's. Its views live
+// The key of a message if it was read elsewhere: the front door reads a request's. Its views live
 // as long as the message.
 struct MessageKey {
     Digest digest;
@@ -136,17 +136,18 @@ struct Message {
 
     Record record;
     std::string_view key_text;       // the key's text as it was found; in the chunk's arena
-    std::string_view tenant{};       // of the key; '' where keys have none
+    std::string_view tenant{};       // of the key; '' if keys have none
     std::span<const Value> fields;   // in the order in which the topic's sink asked for them
     std::string_view skip_reason{};  // a literal
-    // The span of its processing, which what it causes is to continue; set by the writer if it is
-    // recorded, and lives as long as the batch. Null: what the record's own headers say.
+    // The span of its processing; what the message causes continues it. The writer sets it if the
+    // span is recorded, and it lives as long as the batch. Null: what the message causes continues
+    // the trace of the record's own headers.
     const TraceContext* trace = nullptr;
     // Set by the decoder, the key's validation or Sink::encode(). Boxed, since few messages have
     // one: thousands wait between reader and writer, and a small one stays in the cache.
     Boxed<Rejection> rejection;
-    // From here on is what the writer reads of every message, together with whether there is a
-    // rejection: it fits into one or two lines of a processor's cache.
+    // The writer reads the members from here on, and whether there is a rejection, for every
+    // message: they fit into one or two lines of a processor's cache.
     bool skipped = false;  // by an explicit policy; counted
     // Only the fingerprint of the payload was read so far: a duplicate needs no more.
     bool deferred = false;
@@ -158,9 +159,9 @@ struct Message {
     std::optional<MintedAt> minted_at{};  // of its key, where the topic has such times
 };
 
-// How far a partition's reading went: from where it began up to where the next reading begins.
-// `end` may lie beyond the last message (control records, a compacted tail, PARTITION_EOF), `begin
-// == end` says nothing.
+// The range of a partition that was read: `begin` up to `end`, where the next reading begins. `end`
+// may lie beyond the last message (control records, a compacted tail, PARTITION_EOF), `begin ==
+// end` says nothing.
 struct Span {
     Partition partition;
     Offset begin;
@@ -193,12 +194,13 @@ inline constexpr const char* outbox_id_header = "onceward-id";
 // when.
 std::optional<MintedAt> judged_at(const Message& message);
 
-// The last header of that name with a value, as Kafka's own consumers read repeated headers.
+// The value of the last header of that name, as Kafka's own consumers read repeated headers.
+// nullopt if there is no such header, or if the last one is null.
 std::optional<std::string_view> last_header(const Record& record, std::string_view name);
 
-// What a record or a call that the message causes is to continue: `parent` is the context of the
-// message's own span, or the one that its record came with; '' if there is none. `state` is a view
-// of the record.
+// The trace that a record or a call continues if the message causes it. `parent` is the context of
+// the message's own span, or the one that its record came with; '' if there is none. `state` is a
+// view of the record.
 struct RecordTrace {
     std::string parent;
     std::string_view state;

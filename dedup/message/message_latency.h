@@ -1,7 +1,7 @@
 #pragma once
-// How old messages are when the COMMIT that covers them is answered: from the record's timestamp,
-// which its producer or its broker set, to the answer, by this machine's clock. Pure; the clock is
-// handed in.
+// How old messages are when the COMMIT that covers them is answered: the time from the record's
+// timestamp, which its producer or its broker set, to the answer, by this machine's clock. Pure;
+// the caller passes the time.
 
 #include <array>
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace onceward {
 
-// From what a worker reaches at its best to what a day's stop leaves.
+// From the best latency of a worker to that after it stood still for a day.
 struct LatencyBounds {
     static constexpr std::array<double, 17> seconds{0.005, 0.01, 0.025, 0.05, 0.1,    0.25,
                                                     0.5,   1.0,  2.5,   5.0,  10.0,   30.0,
@@ -20,8 +20,8 @@ struct LatencyBounds {
 };
 using LatencyHistogram = DurationHistogram<LatencyBounds>;
 
-// Adds the messages of one transaction. Neighbours with one timestamp, which a batch under load
-// consists of, are observed together.
+// Adds the messages of one transaction. Neighbours with the same timestamp are observed together;
+// under load they make up a batch.
 class MessageLatencies {
   public:
     // `now`: since 1970-01-01 UTC.
@@ -35,7 +35,7 @@ class MessageLatencies {
         last_ = *timestamp;
         ++times_;
     }
-    // After the last one.
+    // Called after the last message.
     void flush() {
         if (times_ == 0) return;
         const std::chrono::duration<double> age = now_ - last_;

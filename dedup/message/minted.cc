@@ -13,7 +13,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// The last one of the year 9999.
+// The last millisecond of the year 9999.
 constexpr std::int64_t most_milliseconds = 253'402'300'799'999;
 
 std::optional<MintedAt> at_millisecond(std::int64_t count) {

@@ -33,17 +33,17 @@ std::string describe(const MintedSource& source);
 
 // A new UUID of version 7: the milliseconds of now, and 74 random bits.
 std::string new_uuid7();
-// Milliseconds are all that a UUID of version 7 has.
+// A UUID of version 7 has only milliseconds.
 std::optional<MintedAt> minted_from_uuid7(std::string_view key);
 // RFC 3339 with its zone, or a whole number of milliseconds since 1970-01-01 UTC.
 std::optional<MintedAt> minted_from_text(std::string_view text);
-// The same of a field. A Protobuf timestamp is one, too.
+// The same for a field's value, which may also be a Protobuf timestamp.
 std::optional<MintedAt> minted_from(const Value& value);
 
 // The time joins the fingerprint, so that the same key with another time is a conflict. The inbox
 // computes the same with its SQL function stamped().
 Digest stamped(const std::optional<Digest>& fingerprint, MintedAt minted_at);
-// Without a time the fingerprint as it is.
+// Without a time it returns the fingerprint as it is.
 inline std::optional<Digest> stamped(const std::optional<Digest>& fingerprint,
                                      const std::optional<MintedAt>& minted_at) {
     return minted_at ? stamped(fingerprint, *minted_at) : fingerprint;

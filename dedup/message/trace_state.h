@@ -1,5 +1,5 @@
 #pragma once
-// What a record or a call that a message causes has in its `tracestate`. Pure.
+// The `tracestate` of a record or a call that a message causes. Pure.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace onceward {
 
-// That of trace_to_continue(), with the trace's origin if the message has a span; '' for none.
+// The state of trace_to_continue(), with the trace's origin if the message has a span; '' if none.
 std::string state_to_continue(const Message& message);
 
 }  // namespace onceward

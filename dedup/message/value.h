@@ -22,7 +22,7 @@ struct Value {
         text,       // `text`: UTF-8, escapes resolved
         bytes,      // `text`: any bytes
         json,       // `text`: an object or array, raw JSON
-        timestamp,  // `integer`: microseconds since 1970 UTC; `text`: all of it if it is finer
+        timestamp,  // `integer`: microseconds since 1970 UTC; `text`: the whole time if it is finer
     };
     Kind kind = Kind::absent;
     union {
@@ -41,7 +41,7 @@ inline Value integer_value(std::int64_t number) {
 // Where a value comes from. What the text means depends on the source:
 //   field      JSON: an RFC 6901 pointer (`/order/id`, '' is the whole payload);
 //              Protobuf: a dotted path (`order.id`)
-//   header     the header's name; the last one where it is repeated
+//   header     the header's name; the last one if it is repeated
 //   record_key the record's key, whole; payload: the raw payload's bytes
 //   metadata   topic | partition | offset | timestamp
 //   constant   the text itself

@@ -55,7 +55,7 @@ std::string without_guards(std::string_view statement) {
 std::string without_owner(std::string_view statement, Mutant which) {
     if (!mutant(which)) return std::string(statement);
     constexpr std::string_view compared = "known.owner_token = $2::uuid";
-    // A parameter has to be named, or the server knows no type for it.
+    // The statement has to use the parameter, or the server cannot tell its type.
     constexpr std::string_view named = "$2::uuid IS NOT NULL";
     return replaced(std::string(statement), compared, named);
 }

@@ -16,9 +16,9 @@
 
 namespace onceward {
 
-// Takes claims out of a ledger by hand, whatever its store: a message with that key that is
-// redelivered is applied. Each is recorded in `evictions`, in the same transaction, and its result
-// is deleted with it; so are erasures of results by tenant.
+// Takes claims out of a ledger of any store by hand: if a message with such a key is redelivered,
+// it is applied. Each eviction is recorded in `evictions`, in the same transaction, and the claim's
+// result is deleted with it. Erasures of results by tenant are recorded as well.
 //
 // Returns how many claims there were; nullopt if it must be tried again, because the ledger's lock
 // was not available within `lock_timeout`: all claims of the ledger queue while somebody waits for
@@ -36,7 +36,7 @@ std::optional<std::int64_t> erase_results(Connection& connection, int ledger,
 
 // Which statement finds keys' claims in a generation, by how sql::explain_generations says that
 // they are kept. Pure; thread-safe. The rows are digest, time, group, topic, partition, offset,
-// but for `table` the last offset of the claim's batch, and the fingerprint.
+// the last offset of the claim's batch (not for `table`), and the fingerprint.
 std::string_view explain_statement(std::string_view kept);
 
 // The partition that a process was fetching when its memory ran short, as PostgreSQL records it: a
@@ -60,7 +60,7 @@ struct TopicPause {
     std::string paused_at;  // as PostgreSQL prints it
 };
 
-// Those of the group that have not been resumed.
+// Those topics of the group that have not been resumed.
 std::vector<TopicPause> open_pauses(Connection& connection, const std::string& consumer_group);
 
 // For people: the reason, by whom and since when.

@@ -1,10 +1,10 @@
 #pragma once
-// What the worker's writer does with a topic's batches, whatever its ledger: Processor where the
-// effect is in the claim's transaction, LeaseProcessor where it is outside of PostgreSQL. One
-// object for each worker and topic, used by the writer's thread. run() throws ProcessingError for
-// what is not a message's fault, TopicHalted where the topic's policy asks for it, MessageWaits
-// where a message is to be tried again; after any of them it can be resumed on a healthy
-// connection, or the batch thrown away and read again.
+// What the worker's writer does with a topic's batches: Processor if the effect is in the claim's
+// transaction, LeaseProcessor if it is outside of PostgreSQL. One object for each worker and topic,
+// used by the writer's thread. run() throws ProcessingError for what is not a message's fault,
+// TopicHalted if the topic's policy asks for it, and MessageWaits if a message is to be tried
+// again. After any of them it can be resumed on a healthy connection, or the batch is thrown away
+// and read again.
 
 #include <chrono>
 #include <set>
@@ -65,16 +65,16 @@ class BatchProcessor {
     // Takes a batch to work on. REQUIRES: idle().
     virtual void start(Batch batch) = 0;
     virtual bool idle() const = 0;
-    // Works until all of the batch is committed or its partitions were missed. Answers with the
-    // partitions whose fence was not mine or stood elsewhere: nothing of them landed since, their
-    // fence must be taken again.
+    // Works until all of the batch is committed or its partitions were missed. Returns the
+    // partitions whose fence was not mine or was at another offset: nothing of them has landed
+    // since, and their fence must be taken again.
     virtual std::set<Partition> run(Connection& connection) = 0;
     // Throws away what is left of the batch: it is read again from the fence.
     virtual void abandon() = 0;
     // Takes these partitions out of what is left; they were revoked.
     virtual void abandon(const std::set<Partition>& partitions) = 0;
-    // Whether what has begun is better ended than thrown away while its partitions leave, as long
-    // as somebody waits for them: a call cannot be rolled back.
+    // Whether work that has begun should be finished, and not thrown away, while its partitions
+    // are revoked, as long as somebody waits for them. True for calls: they cannot be rolled back.
     virtual bool ends_while_leaving() const = 0;
 };
 

@@ -37,8 +37,9 @@ constexpr std::string_view raise_statement = "exec_stmt_raise";
 // constraint's name is left out.
 constexpr std::string_view citus_relay = "ReportResultError";
 
-// A check violation that no constraint's name goes with: no partition for the row. Citus leaves the
-// name out of every error, so that of what it passes on nobody can tell; that is taken for a CHECK.
+// A check violation without a constraint's name: there is no partition for the row. Citus leaves
+// the name out of every error that it passes on, so the two look alike there. Such an error is
+// taken for that of a CHECK.
 bool lacks_partition(const PostgresError::Diagnosis& diagnosis) {
     return diagnosis.sqlstate == "23514" && diagnosis.constraint.empty() &&
            diagnosis.routine != citus_relay;

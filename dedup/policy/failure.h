@@ -14,7 +14,7 @@ namespace onceward {
 enum class FailureAction : std::uint8_t {
     retry,      // the same batch again, after a jittered backoff
     reconnect,  // a new session, fences taken again, the batch again; nothing is dead-lettered
-    reject,     // a message is at fault: halve until it is alone
+    reject,     // a message is at fault: search for it
     stop,       // the topic pauses, which is logged; the others continue; tried again slowly
 };
 
@@ -27,12 +27,12 @@ enum class Origin : std::uint8_t { ours, sink };
 FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin, int earlier);
 
 // Whether an error whose action is `stop` can be about one message, if the others of its batch
-// pass: code of the user's own may meet a missing table or column for one row alone. False for what
-// an operator repairs, and then the message passes as it is: a missing privilege (42501), a missing
-// partition (23514 without a constraint), and damage inside PostgreSQL (XX).
+// pass: the user's own code may meet a missing table or column for a single row. False for what an
+// operator repairs, after which the message passes unchanged: a missing privilege (42501), a
+// missing partition (23514 without a constraint), and damage inside PostgreSQL (XX).
 bool may_be_about_one(const PostgresError::Diagnosis& diagnosis);
 
-// Whether the same row may be taken later, though nothing about the message changes: what the
+// Whether the same row may be accepted later, though nothing about the message changes: what the
 // user's own functions and triggers raise (P0, 38, 39, and codes of their own such as SH001), and a
 // foreign key whose other row is not there yet (23503). No other rejection passes: a value that
 // does not fit will never fit.
@@ -43,7 +43,7 @@ bool may_pass(std::string_view sqlstate);
 // the work. No I/O.
 class FailureSeries {
   public:
-    // Between tries of a statement, unless the work has reasons of its own.
+    // The pauses between tries of a statement, unless the work has reasons for others.
     static constexpr Backoff usual{.first = std::chrono::milliseconds(50),
                                    .longest = std::chrono::milliseconds(2000),
                                    .least = 0.5};
@@ -53,14 +53,14 @@ class FailureSeries {
     FailureAction met(const PostgresError& error, Origin origin);
     // The work succeeded, or was given up: the next failure is the first one.
     void ended();
-    // The SQLSTATE has not come before, as far as repeated() says; the tries still count.
+    // Sets repeated() to 0, as if the SQLSTATE had not come before; the tries still count.
     void forgive() { repeated_ = 0; }
 
     // How often the last SQLSTATE came directly before the last failure.
     int repeated() const { return repeated_; }
     // Failures since the beginning or the last ended().
     int failures() const { return failures_; }
-    // With chance; before the next try.
+    // The pause before the next try, with a random factor.
     std::chrono::milliseconds pause() const { return backoff_.after(failures_, roll()); }
 
   private:
@@ -70,7 +70,7 @@ class FailureSeries {
     int failures_ = 0;
 };
 
-// What a failure of a statement of our own means that is not one of a series.
+// What a failure means that is not one of a series; by default of a statement of our own.
 FailureAction meaning_of(const PostgresError& error, Origin origin = Origin::ours);
 
 }  // namespace onceward

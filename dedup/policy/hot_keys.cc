@@ -6,7 +6,7 @@
 namespace onceward {
 namespace {
 
-// One whose key was not found has none to count.
+// A message whose key was not found has none to count.
 bool carries_key(const Message& message) { return message.digest != Digest{}; }
 
 }  // namespace
@@ -14,8 +14,8 @@ bool carries_key(const Message& message) { return message.digest != Digest{}; }
 HotKeys::HotKeys(HotKeyPolicy policy, std::size_t most_keys)
     : policy_(policy), most_keys_(most_keys) {}
 
-// By the message's own time, so that a backlog is not taken for a burst; but none is in the future,
-// from where a wrong clock would shut out what comes now.
+// By the message's own time, so that a backlog is not taken for a burst. A time in the future
+// counts as now: otherwise a wrong clock's messages would shut out those that come now.
 std::int64_t HotKeys::window_of(const Message& message, Time now) const {
     return std::min(message.record.timestamp.value_or(now), now) / policy_.within;
 }
@@ -60,8 +60,8 @@ std::vector<Message*> HotKeys::mark(const Slice& slice, Time now) {
     return marked;
 }
 
-// Instead of one more key: it and one of each present key cancel out. So many messages have come
-// as are forgotten here, which makes it cheap on the whole.
+// Called instead of adding one more key: it and one message of each present key cancel out. As many
+// messages have come as are forgotten here, so it is cheap on average.
 void HotKeys::cancel_out(std::int64_t window) {
     for (auto entry = counts_.begin(); entry != counts_.end();) {
         Count& count = entry->second;

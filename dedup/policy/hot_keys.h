@@ -1,7 +1,7 @@
 #pragma once
-// Which messages carry an idempotency key that has come too often of late (`hot_key`). Counts what
-// was committed, so that a batch that is done again, or in parts, is judged as before. Pure: the
-// clock is handed in. Not thread-safe; borrows the messages for a call.
+// Which messages carry an idempotency key that has come too often recently (`hot_key`). Counts what
+// was committed, so that a batch that is processed again, or in parts, is judged as before. Pure:
+// the caller passes the time. Not thread-safe; borrows the messages for a call.
 
 #include <chrono>
 #include <cstddef>
@@ -19,10 +19,9 @@ class HotKeys {
   public:
     using Time = std::chrono::milliseconds;  // since 1970-01-01 UTC
 
-    // `most_keys`: how many are remembered at once, about 50 bytes each. Where more of them come
-    // within a window, each may be counted as less often than it came, by one for every `most_keys`
-    // messages (Misra and Gries 1982); never as more often, so that no message is taken for a hot
-    // key's that is none.
+    // `most_keys`: how many are remembered at once, about 50 bytes each. If more of them come
+    // within a window, the count of each may be too low, by one for every `most_keys` messages
+    // (Misra and Gries 1982). It is never too high, so that no other key is taken for a hot one.
     explicit HotKeys(HotKeyPolicy policy, std::size_t most_keys = 65'536);
 
     // Rejects what exceeds the policy, given what was counted and what precedes it in the slice.
@@ -44,10 +43,10 @@ class HotKeys {
     HotKeyPolicy policy_;
     std::size_t most_keys_;
     std::unordered_map<Digest, Count> counts_;
-    std::map<Partition, Offset> counted_;  // up to where, of each partition
+    std::map<Partition, Offset> counted_;  // up to which offset of each partition
 };
 
-// Holds for one attempt: taken back at its end.
+// Marks for one attempt, which are removed at its end.
 class HotMarks {
   public:
     HotMarks(HotKeys& keys, const Slice& slice, HotKeys::Time now)

@@ -13,8 +13,8 @@ namespace {
 // If more messages of a batch than these get an error of the table or the role, then the table or
 // the role is at fault, and none of the messages goes to the dead letters.
 constexpr std::size_t most_stopped = 3;
-// As long as it is not known how many are refused: few, so that a fault that all messages meet is
-// seen after a few tries.
+// How many parts, while it is not known how many messages are refused: few, so that a fault that
+// all messages meet is seen after a few tries.
 constexpr std::size_t first_parts = 16;
 // A part that is refused and not larger is tried message by message.
 constexpr std::size_t small_part = 16;
@@ -40,8 +40,8 @@ std::size_t rounded_root(std::size_t number) {
     return static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(number))));
 }
 
-// Tries all parts in the order of their messages, in rounds of which each begins as the one before
-// it did. A part that is refused is smaller in the next round. In the last one each message was
+// Tries all parts in the order of their messages, in rounds that all begin from the same state.
+// A part that is refused is smaller in the next round. In the last round each message was
 // tried after all those before it that passed, as if the messages came one by one.
 class Search {
   public:
@@ -91,8 +91,8 @@ class Search {
         }
     }
 
-    // All in one round trip: the savepoint after a part is the one that undoes the next part. What
-    // is undone after a part that passed is nothing.
+    // All in one round trip: the savepoint after a part is the one that undoes the next part.
+    // After a part that passed, nothing is undone.
     void try_together() {
         std::vector<std::vector<SinkStatement>> writes;
         std::vector<Part*> tried;
@@ -158,8 +158,8 @@ class Search {
         transaction_.pipelined({bare(sql::sink_search_undo)});
     }
 
-    // What all parts together have deferred. If that is refused, the next round checks after each
-    // part: a part alone may lack a row that a later one has.
+    // Judges what all parts together have deferred. If that is refused, the next round checks after
+    // each part: a part alone may lack a row that a later one has.
     template <class Check>
     void judge_the_end(Check check) {
         Part all;
@@ -169,8 +169,8 @@ class Search {
         again_ = true;
     }
 
-    // What the check changes is undone with it: SET CONSTRAINTS would hold for all later parts, and
-    // refuse in them what the table checks at the end alone.
+    // What the check changes is undone after it: SET CONSTRAINTS would hold for all later parts,
+    // and refuse in them what the table checks only at the end.
     Statements after_part() const {
         Statements after;
         if (check_parts_) {
@@ -234,7 +234,7 @@ class Search {
     Transaction& transaction_;
     const RefusalSearch::Target& target_;
     const bool together_;
-    bool check_parts_ = false;  // what a part has deferred, and not only at the end
+    bool check_parts_ = false;  // check deferred constraints after each part, not only at the end
     bool again_ = false;        // something else than a refused part needs another round
     int round_ = 0;
     std::vector<Part> parts_;

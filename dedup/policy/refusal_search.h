@@ -1,7 +1,7 @@
 #pragma once
 // Finds the messages of a batch that the sink refuses. It tries parts of the batch in one
-// transaction, each under a savepoint, and then those that were refused in smaller ones. If the
-// sink says its writes as statements, all parts are tried in one round trip. The caller rolls the
+// transaction, each under a savepoint, and then cuts the refused parts into smaller ones. If the
+// sink gives its writes as statements, all parts are tried in one round trip. The caller rolls the
 // transaction back, and processes the batch again without the refused messages. One object for each
 // session, used by one thread. Borrows what it is given for one call.
 
@@ -47,8 +47,8 @@ class RefusalSearch {
     // likewise. REQUIRES: their keys are claimed in this transaction, which the caller rolls back.
     std::vector<Refusal> run(Transaction& transaction, const Target& target,
                              std::span<const Message* const> messages);
-    // Whether at least one of so many messages is refused, if as many are as in the last search:
-    // then a search before the first write costs less than one after it.
+    // Whether at least one of so many messages is refused at the rate of the last search. Then a
+    // search before the first write costs less than one after it.
     bool expects_one_of(std::size_t messages) const;
 
   private:

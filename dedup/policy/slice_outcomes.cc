@@ -12,7 +12,8 @@ using OnConflict = RejectPolicy::OnConflict;
 
 Partition partition_of(const FenceMove& move) { return move.span.partition; }
 
-// What came before it with its idempotency key has landed, or holds the others up itself.
+// A message of a hot key does not hold up others with its record key: the message before it with
+// its idempotency key has landed, or holds them up itself.
 bool hot(const Message& message) { return message.rejection->kind == Rejection::Kind::hot_key; }
 
 class Sorter {
@@ -58,7 +59,7 @@ class Sorter {
         if (const auto first = by_key ? order_.first(message) : std::nullopt) {
             message.rejection = behind(*first);
         }
-        // DANGER: this transaction holds a claim of it by now, and must not commit that.
+        // DANGER: this transaction already holds a claim of the message, and must not commit it.
         if (message.rejection || message.skipped) {
             sorted_.again = true;
             return;

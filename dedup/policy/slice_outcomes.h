@@ -1,7 +1,7 @@
 #pragma once
 // What one transaction does with each message of its slice, by the ledger's verdicts and the
-// topic's policy. Pure, but for what `finish` does to deferred messages, and KeyOrder::look(). Used
-// by one thread; borrows the messages.
+// topic's policy. Pure, except for what `finish` does to deferred messages, and KeyOrder::look().
+// Used by one thread; borrows the messages.
 
 #include <deque>
 #include <functional>
@@ -33,7 +33,7 @@ class KeyOrder {
     };
 
     // Reads the open dead letters of the group's topic under the keys of these messages.
-    // REQUIRES: the transaction holds the fences of their partitions, so that no other adds any.
+    // REQUIRES: the transaction holds the fences of their partitions, so that nobody adds any.
     void look(Transaction& transaction, const BatchContext& context,
               std::span<Message* const> messages);
     // The dead letter that the message must follow; nullopt if there is none.
@@ -47,7 +47,7 @@ class KeyOrder {
     std::unordered_map<std::string_view, Place> in_slice_;
 };
 
-// As the dead letter says it.
+// The rejection of a message that follows this dead letter.
 Rejection behind(const KeyOrder::Place& first);
 
 // Removes the rejection that an earlier attempt gave because of a dead letter of the same key.
@@ -58,21 +58,21 @@ bool stood_behind(Message& message, const KeyOrder& order);
 struct SliceOutcomes {
     std::vector<const Message*> fresh;
     std::vector<const Message*> rejected;
-    std::vector<const Message*> duplicates;  // only where their results are wanted
-    // In this attempt; among the rejected as well, unless they are ignored.
+    std::vector<const Message*> duplicates;  // only if their results are wanted
+    // Those of this attempt; also among the rejected, unless they are ignored.
     std::vector<Message*> conflicts;
-    // Whose keys the ledger cannot judge, in this attempt; among the rejected as well.
+    // Messages of this attempt whose keys the ledger cannot judge; also among the rejected.
     std::vector<Message*> unjudged;
     std::vector<FenceMove> moves;
-    // The rejected messages that are not at fault themselves: followers of another one, and further
-    // copies of what came too often.
+    // The rejected messages that are not at fault themselves: how many follow another one, and
+    // those whose key came too often.
     std::int64_t behind = 0;
     std::vector<const Message*> hot;
     bool again = false;  // a presumption or an order of keys did not hold: claim again
     std::deque<EarlierClaim> earlier;  // what the conflicts' rejections refer to
 
     explicit SliceOutcomes(std::span<const Span> spans);
-    // Never copied: the copy's end would take back the verdicts.
+    // Never copied: the copy's destructor would take back the verdicts.
     SliceOutcomes(SliceOutcomes&&) = default;
     std::int64_t at_fault() const {
         return static_cast<std::int64_t>(rejected.size() - hot.size()) - behind;
@@ -89,7 +89,7 @@ using FinishMessage = std::function<void(Message&)>;
 SliceOutcomes sort_slice(const Slice& slice, std::span<const std::optional<Verdict>> verdicts,
                          const RejectPolicy& policy, KeyOrder& order, const FinishMessage& finish);
 
-// Informs the rejected conflicts what they conflict with; places only if that is in the same slice.
+// Records for the rejected conflicts what they conflict with; places only for the same slice.
 void tell_conflicts(SliceOutcomes& sorted, const DistinctClaims& folded,
                     std::span<const ClaimAnswer> answers, const BatchContext& context);
 

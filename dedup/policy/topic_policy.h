@@ -1,6 +1,6 @@
 #pragma once
 // What a topic does with messages that cannot be applied, and what is remembered of those that were
-// refused. Plain values and pure classes: the clock is handed in. Not thread-safe.
+// refused. Plain values and pure classes: the caller passes the time. Not thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace onceward {
 
-// Within a window, of the messages with one idempotency key only the first `most` are processed;
-// further ones go to the dead letters. Windows follow one another, `within` long, by the messages'
-// own timestamps.
+// Only the first `most` messages with the same idempotency key are processed within a window;
+// further ones go to the dead letters. Windows follow one another, each `within` long, by the
+// messages' own timestamps.
 struct HotKeyPolicy {
     std::int64_t most = 0;  // 0: any number; else each message costs two look-ups in memory
     std::chrono::milliseconds within{60'000};  // above 0
@@ -22,12 +22,13 @@ struct HotKeyPolicy {
 
 struct RejectPolicy {
     enum class Action : std::uint8_t { dead_letter, halt } action = Action::dead_letter;
-    // A message whose key was claimed with another fingerprint: by `action`, unless it is said. An
+    // For a message whose key was claimed with another fingerprint; if not set, `action` counts. An
     // ignored one is counted as a conflict, and nothing else is left of it.
     enum class OnConflict : std::uint8_t { dead_letter, ignore, halt };
     std::optional<OnConflict> on_conflict = std::nullopt;
-    // Beyond this share of rejected messages within `window`, and at least `cap_minimum` of them,
-    // the topic halts: a bad deploy must not empty a topic into the dead letters. 1.0 never halts.
+    // Beyond this share of rejected messages within `cap_window`, and at least `cap_minimum` of
+    // them, the topic halts: a bad deploy must not empty a topic into the dead letters. 1.0 never
+    // halts.
     double cap_share = 0.5;
     std::chrono::seconds cap_window{60};
     std::int64_t cap_minimum = 1000;
@@ -37,8 +38,8 @@ struct RejectPolicy {
     int retries = 0;
     // The first pause; each further one is twice as long, up to five minutes, and jittered.
     std::chrono::milliseconds retry_backoff{1000};
-    // by_key: what follows a dead letter with the same record key goes to the dead letters too,
-    // until that letter is resolved. Costs one read of the open dead letters in each transaction.
+    // by_key: messages that follow a dead letter with the same record key go to the dead letters
+    // too, until it is resolved. Costs one read of the open dead letters in each transaction.
     enum class Order : std::uint8_t { by_partition, by_key } order = Order::by_partition;
     HotKeyPolicy hot_key = {};
 
@@ -53,7 +54,7 @@ class RejectionWindow {
   public:
     using Clock = std::chrono::steady_clock;
     explicit RejectionWindow(RejectPolicy policy) : policy_(policy) {}
-    // Whether `rejected` more of `passed` messages would go beyond the policy's cap.
+    // Whether `rejected` of `passed` further messages would go beyond the policy's cap.
     bool would_exceed(Clock::time_point now, std::int64_t passed, std::int64_t rejected);
     // They were committed.
     void record(Clock::time_point now, std::int64_t passed, std::int64_t rejected);

@@ -20,7 +20,7 @@ inline void put16(std::string& out, std::uint16_t value) { put(out, value); }
 inline void put32(std::string& out, std::uint32_t value) { put(out, value); }
 inline void put64(std::string& out, std::uint64_t value) { put(out, value); }
 
-// In place of four bytes that are there already, from `at` on.
+// Overwrites four existing bytes, from `at` on.
 inline void set32(std::string& out, std::size_t at, std::uint32_t value) {
     const std::uint32_t raw = network_order(value);
     std::memcpy(out.data() + at, &raw, sizeof raw);
@@ -39,7 +39,7 @@ inline void put_field(std::string& out, std::string_view bytes) {
     out.append(bytes);
 }
 
-// Takes the place of a field's length: NULL, and no bytes follow.
+// Stands in place of a field's length: the field is NULL, and no bytes follow.
 inline constexpr std::uint32_t null_length = 0xFFFFFFFF;
 inline void put_optional_field(std::string& out, std::optional<std::string_view> bytes) {
     if (bytes) return put_field(out, *bytes);

@@ -18,7 +18,7 @@ bool valid_connection_string(const Secret& dsn);
 std::string connection_string_hint(const Secret& dsn);
 
 // The same as libpq's environment variables, `PGHOST=...` and so on, for another program. May hold
-// the password. Empty where libpq does not understand it.
+// the password. Empty if libpq does not understand it.
 std::vector<std::string> environment_of(const Secret& dsn);
 
 }  // namespace onceward

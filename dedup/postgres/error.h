@@ -1,5 +1,5 @@
 #pragma once
-// What PostgreSQL, or the way to it, answered instead of a result. Thread-safe as values. The
+// The error of PostgreSQL, or of the way to it, instead of a result. Thread-safe as values. The
 // SQLSTATE decides what happens next (dedup/policy/failure.h); the text is for people only.
 
 #include <source_location>
@@ -11,16 +11,16 @@ namespace onceward {
 class PostgresError : public std::runtime_error {
   public:
     struct Diagnosis {
-        std::string sqlstate{};  // five characters; empty where the connection broke without one
+        std::string sqlstate{};  // five characters; empty if the connection broke without one
         // the primary message; may quote values of a row, so it is never logged
         std::string message{};
-        std::string constraint{};  // the constraint's name, where one spoke
+        std::string constraint{};  // the constraint's name, if the error has one
         std::string column{};
         // the server's own function that raised the error; distinguishes row level security from a
         // missing GRANT
         std::string routine{};
-        int statement = 0;             // which of those that went together, from 0
-        bool connection_lost = false;  // the session is gone; nothing that memory knew of it holds
+        int statement = 0;             // which of the statements that were sent together, from 0
+        bool connection_lost = false;  // the session is gone; what was learnt through it is void
         bool in_doubt = false;         // a COMMIT was sent and its answer never came
     };
     // `where`: the statement's caller.
@@ -30,7 +30,7 @@ class PostgresError : public std::runtime_error {
     const std::string& sqlstate() const { return diagnosis_.sqlstate; }
     const std::source_location& where() const { return where_; }
     // Safe for logs, since it quotes no value: SQLSTATE, constraint and column, and PostgreSQL's
-    // own words where those name no row's (a server that is away, a missing role, table or
+    // own message if that names no value of a row (a server that is away, a missing role, table or
     // privilege); and the statement's caller, as place_of() writes it.
     std::string summary() const;
 
@@ -39,7 +39,7 @@ class PostgresError : public std::runtime_error {
     std::source_location where_;
 };
 
-// What PostgreSQL says where a transaction is to be run once more (40001), said by ourselves.
+// Throws the error by which PostgreSQL asks to run a transaction once more (40001).
 [[noreturn]] void try_again(const char* why,
                             const std::source_location& where = std::source_location::current());
 

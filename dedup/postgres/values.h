@@ -1,5 +1,5 @@
 #pragma once
-// What a statement is given, and the rows that it gives back. Not thread-safe.
+// The values that a statement gets, and the rows that it returns. Not thread-safe.
 
 #include <concepts>
 #include <cstdint>
@@ -106,7 +106,7 @@ class Parameters {
     std::vector<Slot> slots_;
 };
 
-// The rows that a statement gave back. Move-only, owns its PGresult, not thread-safe; views live as
+// The rows that a statement returned. Move-only, owns its PGresult, not thread-safe; views live as
 // long as it does. Reading outside its rows or columns is a bug and aborts.
 class QueryResult {
   public:

@@ -8,7 +8,7 @@
 namespace onceward {
 namespace {
 
-// What a request carries over to its reply must not make a record that no topic takes.
+// What a request carries over to its reply must not make a record that no topic accepts.
 constexpr std::size_t longest_key = 64 * 1024;
 constexpr std::size_t longest_header = 4 * 1024;
 
@@ -40,7 +40,7 @@ Reply reply_to(const Message& request, const MessageResult& result, bool replaye
     if (replayed) reply.headers.emplace_back("onceward-replayed", "true");
     reply.body = result.body;
     if (!request.tenant.empty()) reply.tenant = std::string(request.tenant);
-    // With the key in it: at the same offset of a recreated topic is another request.
+    // The key is part of it: a recreated topic has another request at the same offset.
     const std::string place =
         std::to_string(record.partition.raw()) + "/" + std::to_string(record.offset.raw());
     reply.id = digest_of(
@@ -72,7 +72,7 @@ void ResultReplay::take(std::vector<MessageResult> taken, std::span<const Messag
         const std::size_t bytes = result.body.size();
         std::optional<MessageResult> kept = storable(std::move(result), options_.limits);
         if (!kept) {
-            // A data exception, so that halving finds this message and the dead letters get it.
+            // A data exception, so that the search finds this message and the dead letters get it.
             throw PostgresError({.sqlstate = "54000",
                                  .message = "the message's result, with a body of " +
                                             std::to_string(bytes) +
@@ -134,7 +134,7 @@ Settlement ResultReplay::settle(Transaction& transaction) { return store_.settle
 
 void ResultReplay::replay_rest(Transaction& transaction) {
     if (open_.empty()) return;
-    // What a neighbour was about to commit when the verdicts were made is committed by now.
+    // Results that another worker was about to commit at the verdicts are committed by now.
     std::vector<Reply> replies;
     replay(transaction, replies);
     send(transaction, replies);

@@ -1,8 +1,8 @@
 #pragma once
-// What becomes of a sink's results in the processor's transaction: stored with the claims, and
-// replayed to duplicates as replies. One object for each worker and topic, used by the writer's
-// thread; borrows the store and the replies. Failures are PostgresErrors, and SinkMismatch where a
-// sink answers for another number of messages than it was given.
+// Stores a sink's results with the claims, in the processor's transaction, and replays them to
+// duplicates as replies. One object for each worker and topic, used by the writer's thread; borrows
+// the store and the replies. Failures are PostgresErrors, and SinkMismatch if a sink answers for
+// another number of messages than it was given.
 
 #include <optional>
 #include <span>
@@ -51,8 +51,8 @@ struct ReplyOptions {
 struct ResultReplayOptions {
     ResultLimits limits;
     ReplyOptions reply;
-    // Most bytes of results that a worker remembers for this topic. Larger saves look-ups of what
-    // is replayed often.
+    // Most bytes of results that a worker remembers for this topic. A larger value saves look-ups
+    // of results that are replayed often.
     std::size_t cache_bytes = 4 * 1024 * 1024;
 };
 
@@ -69,14 +69,14 @@ class ResultReplay {
     // `replies`: null if no replies are sent.
     ResultReplay(ResultReplayOptions options, BatchContext context, ResultStore& store,
                  Replies* replies);
-    // An attempt begins. In this order, of which `take` belongs to the sink's own failures:
+    // Begins an attempt. The calls come in this order; a failure of take() is the sink's own:
     void begin();
     // The sink's results of these messages, which it has just written. One that is too large is a
-    // data error (54000) where the policy is to reject it.
+    // data error (54000) if the policy is to reject it.
     void take(Sink& sink, std::span<const Message* const> fresh) {
         if (!fresh.empty()) take(sink.take_results(), fresh);
     }
-    // The same for results that the caller has; none if `results` is empty.
+    // The same for results that the caller has; if `results` is empty, there are none.
     void take(std::vector<MessageResult> results, std::span<const Message* const> fresh);
     // Stores them; replies to these messages and to the duplicates.
     void store(Transaction& transaction, std::span<const Message* const> fresh,

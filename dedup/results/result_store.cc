@@ -17,7 +17,7 @@ MessageResult::Kind kind_of(std::string_view text) {
 
 }  // namespace
 
-// With what the containers take for an entry and a header, about.
+// Includes about what the containers take for an entry and a header.
 std::size_t ResultCache::bytes_of(const Entry& entry) {
     std::size_t bytes = sizeof(Item) + 96 + entry.result.body.size();
     for (const auto& [name, value] : entry.result.headers) {
@@ -73,8 +73,8 @@ ResultStore::State ResultStore::look(Connection& connection) {
     for (int row = 0; row < rows.rows(); ++row) {
         state.generations.push_back(rows.binary_integer(row, 0));
         if (rows.binary_integer(row, 1) == 1) state.open = state.generations.back();
-        // DANGER: a claim that was taken out may have been applied again, with another result; and
-        // erased results of a tenant must not be returned.
+        // DANGER: an evicted key may have been applied again, with another result; and erased
+        // results of a tenant must not be returned.
         if (rows.binary_integer(row, 2) != evictions_ || rows.binary_integer(row, 3) != erasures_) {
             cache_.clear();
             evictions_ = rows.binary_integer(row, 2);
@@ -121,7 +121,7 @@ void ResultStore::note(std::span<const Stored> results, std::int64_t generation)
 
 Connection::Planned ResultStore::insert_of(std::span<const Stored> results,
                                            std::int64_t generation) const {
-    // In one order in all transactions: with a log's claims, two that store the same key meet here.
+    // In the same order in all transactions: with a log's claims, two that store one key meet here.
     std::vector<std::size_t> order(results.size());
     std::iota(order.begin(), order.end(), 0U);
     std::ranges::sort(order, {}, [&](std::size_t at) { return results[at].digest; });
@@ -211,7 +211,7 @@ std::vector<std::optional<MessageResult>> ResultStore::get(Connection& connectio
     }
     for (Row& row : read(connection, state, wanted)) {
         const Digest& digest = wanted[row.place];
-        // DANGER: what this transaction stored itself is seen as well, and not committed.
+        // DANGER: what this transaction stored itself is read as well, and is not committed yet.
         if (!stored_.contains(digest)) cache_.put(digest, {row.generation, row.found.result});
         found[places[row.place]] = std::move(row.found.result);
     }
@@ -227,10 +227,10 @@ std::optional<ResultStore::Found> ResultStore::find(Transaction& transaction,
     return std::move(rows.back().found);
 }
 
-// With the others the ledger's lock, held since before put(), keeps rotation away.
+// With other stores the ledger's lock, which is held since before put(), prevents a rotation.
 Settlement ResultStore::settle(Transaction& transaction) {
     if (!put_into_ || store_ != StoreKind::log) return Settlement::settled;
-    // DANGER: after the claims' settle(), which holds the ledger's lock by now.
+    // DANGER: this comes after the claims' settle(), which holds the ledger's lock by now.
     const QueryResult open = transaction.prepared(sql::results_open, {ledger_}, {}, true);
     const bool same = open.rows() == 1 && open.binary_integer(0, 0) == *put_into_;
     return same ? Settlement::settled : Settlement::again;

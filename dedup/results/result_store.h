@@ -1,8 +1,8 @@
 #pragma once
 // The results of a ledger's claims, in generations that expire with them. One object for each
-// session; used by one thread. What it remembers was committed, and is used only together with what
-// the database says at that moment of generations, evictions and erasures: it can never say more
-// than the database. Failures are PostgresErrors; 40001 if a generation was dropped meanwhile.
+// session; used by one thread. What it remembers was committed. It is used only after the
+// generations, evictions and erasures were read from the database: so it never says more than the
+// database does. Failures are PostgresErrors; 40001 if a generation was dropped meanwhile.
 //
 // The order of a transaction: begin(), then any put() and get(), settle() after the claims' own
 // settle(), and committed() once COMMIT was answered.
@@ -21,9 +21,9 @@
 
 namespace onceward {
 
-// Results in memory, the least used one goes first. It holds what its owner knows to be committed,
-// and each is good only while the generation that it was read from is listed. Used by one thread;
-// throws nothing but std::bad_alloc.
+// Results in memory; the least recently used one is dropped first. It holds what its owner knows to
+// be committed, and each is valid only while the generation that it was read from is listed. Used
+// by one thread; throws nothing but std::bad_alloc.
 class ResultCache {
   public:
     // About that many bytes at most; 0 keeps nothing.
@@ -33,7 +33,7 @@ class ResultCache {
         std::int64_t generation = 0;
         MessageResult result;
     };
-    // Null where there is none. Good until the next call.
+    // Null if there is none. Valid until the next call.
     const Entry* find(const Digest& digest);
     void put(const Digest& digest, Entry entry);
     void clear();
@@ -46,7 +46,7 @@ class ResultCache {
     void erase(std::list<Item>::iterator item);
     std::size_t most_bytes_;
     std::size_t bytes_ = 0;
-    std::list<Item> items_;  // the last used one in front
+    std::list<Item> items_;  // the last used one comes first
     std::unordered_map<Digest, std::list<Item>::iterator> places_;
 };
 
@@ -67,7 +67,7 @@ class ResultStore {
     // remembered; 0 asks the database each time.
     ResultStore(int ledger, StoreKind store, std::size_t cache_bytes = 0);
 
-    // A transaction begins: what the one before stored counts only if committed() was said.
+    // A transaction begins: what the one before stored counts only if committed() was called.
     void begin();
     // REQUIRES: the transaction claims these digests, each once.
     void put(Transaction& transaction, std::span<const Stored> results);
@@ -80,7 +80,7 @@ class ResultStore {
                                                   std::span<const Digest> digests);
     std::vector<std::optional<MessageResult>> get(Connection& connection,
                                                   std::span<const Digest> digests);
-    // With who stored it; never from memory.
+    // Returns also which attempt stored it; never from memory.
     std::optional<Found> find(Transaction& transaction, const Digest& digest);
     // `again`: the ledger was rotated since put(), so that the claims are in another generation
     // than their results and would outlive them.

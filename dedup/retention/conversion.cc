@@ -18,10 +18,10 @@ namespace {
 constexpr std::string_view changed_meanwhile = "40001";
 constexpr std::string_view deadlock = "40P01";
 constexpr std::string_view not_the_owner = "42501";
-// Rotations, and changes that somebody else made, before it is given up.
+// Rotations, and changes that somebody else made, before the conversion gives up.
 constexpr int most_rounds = 50;
-// In the switch the open generation may have this many times the claims of before: it grows while
-// the switch waits for the lock.
+// In the switch the open generation may have this many times the claims that it was allowed before:
+// it grows while the switch waits for the lock.
 constexpr std::int64_t most_open_in_the_switch = 4;
 // The session has no limit of its own, since a large generation takes its time.
 constexpr std::string_view longest_switch = "60s";
@@ -65,7 +65,7 @@ class Conversion {
         if (options_.reached) options_.reached(step, generation, claims);
     }
 
-    // Makes one of the oldest sealed generation that has none. False if all have one.
+    // Makes a segment of the oldest sealed generation that has none. False if all have one.
     bool make_segment(const ConversionPlan& plan) try {
         last_seq_ = 0;
         const ConversionPlan::Generation* next = nullptr;
@@ -90,7 +90,7 @@ class Conversion {
         return true;
     }
 
-    // The open generation, if it is too large.
+    // Seals the open generation, if it is too large.
     bool rotate(const ConversionPlan& plan) {
         if (plan.open_claims <= options_.most_open_claims) return false;
         const std::int64_t open = plan.generations.back().generation;
@@ -115,10 +115,10 @@ class Conversion {
         return true;
     }
 
-    // In one round trip: nobody who is frozen, or gone, holds the lock.
-    // DANGER: the lock first, and each statement after it with a snapshot of its own. Before this
-    // commits the tables decide every claim, after it the log does. A claim that was under way has
-    // committed by then, or fails because its table is gone.
+    // In one round trip, so that no process that is frozen, or gone, holds the lock.
+    // DANGER: take the lock first, and each statement after it with a snapshot of its own. Before
+    // this commits the tables decide every claim, after it the log does. A claim that was under way
+    // has committed by then, or fails because its table is gone.
     void begin_and_commit(const ConversionPlan& plan) {
         const std::string open = std::to_string(plan.generations.back().generation);
         const std::string wait = std::to_string(options_.sealing.lock_timeout.count()) + "ms";
@@ -157,7 +157,7 @@ class Conversion {
     }
 
     // False: the ledger has changed meanwhile, or another session was in the way. The ledger has to
-    // be looked at again.
+    // be checked again.
     bool patiently(const std::function<void()>& work) {
         const auto begun = std::chrono::steady_clock::now();
         bool done = false;

@@ -1,7 +1,7 @@
 #pragma once
-// A `table` ledger becomes a log, while its workers run. Its sealed generations are made segments
-// of, one after the other, each of which nobody reads until the end; then one short transaction
-// makes one of the open generation, publishes all of them, and drops the tables. Before that
+// Converts a `table` ledger to a log while its workers run. It makes a segment of each sealed
+// generation, one after the other; nobody reads these until the end. Then one short transaction
+// makes a segment of the open generation, publishes all of them, and drops the tables. Before that
 // transaction the tables decide each claim, after it the log does: there is no time in which a key
 // is not found. It may be cut short at any line, and the next run continues with the segments that
 // are ready. Used by one thread; failures are PostgresErrors.
@@ -27,7 +27,7 @@ class ConversionRefused : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// What a conversion meets.
+// What a conversion finds.
 struct ConversionPlan {
     struct Generation {
         std::int64_t generation = 0;
@@ -35,7 +35,7 @@ struct ConversionPlan {
         std::int64_t bytes = 0;  // of its table, without the index
         // The number of the last claim that was taken out of it by hand; 0: none was.
         std::int64_t last_eviction = 0;
-        // Those of the segment that is ready, if one is.
+        // The claims of its segment, if that is ready.
         std::optional<std::int64_t> claims{};
         int shard_bits = 0;
     };
@@ -43,7 +43,7 @@ struct ConversionPlan {
     bool is_log = false;  // there is nothing to do
     std::string fed_by;   // groups and topics, for people
     std::vector<Generation> generations;
-    // Counted where they are few, and otherwise estimated from the table's size.
+    // Counted if they are few, and otherwise estimated from the table's size.
     std::int64_t claims = 0;
     std::int64_t open_claims = 0;
 };
@@ -58,12 +58,13 @@ enum class ConversionStep : std::uint8_t {
 };
 
 struct ConversionOptions {
-    // The switch makes a segment of what the open generation holds: more is sealed first, and made
-    // one of while claims continue. So many take about half a second, in which claims wait.
+    // The switch makes a segment of the open generation. If that has more claims than this, it is
+    // first sealed and made a segment while claims continue. So many claims take the switch about
+    // half a second, in which claims wait.
     std::int64_t most_open_claims = 100'000;
     SealingOptions sealing{.lock_timeout = std::chrono::milliseconds(1500)};
-    // Told of each step, with the generation and the claims that it is about. What it throws ends
-    // the conversion.
+    // Called at each step, with the generation and the claims that it is about. If it throws, the
+    // conversion ends.
     std::function<void(ConversionStep, std::int64_t generation, std::int64_t claims)> reached{};
 };
 
@@ -71,15 +72,15 @@ struct ConversionReport {
     bool converted = false;  // false: the ledger is a log already
     std::int64_t segments = 0;
     std::int64_t claims = 0;
-    // Claims of the ledger waited for at most so long, in all tries to take its lock.
+    // How long claims of the ledger waited at most, in all tries to take its lock.
     std::chrono::milliseconds waited{0};
 };
 
-// What a conversion would meet. Throws ConversionRefused.
+// What a conversion would find. Throws ConversionRefused.
 ConversionPlan plan_conversion(Connection& connection, const std::string& ledger);
 
 // Returns once the ledger is a log. Throws ConversionRefused: also if another process converts it,
-// or if its lock, or one of its tables', was not to be had.
+// or if its lock, or that of one of its tables, was not available.
 ConversionReport convert_to_log(Connection& connection, const std::string& ledger,
                                 const ConversionOptions& options = {});
 

@@ -12,7 +12,7 @@ namespace onceward {
 // session and not by a transaction, since the work is several of them.
 class Leadership {
   public:
-    // `work`: a ledger's number, with a word for another work than rotating and dropping.
+    // `work`: a ledger's number, followed by a word if the work is not rotating and dropping.
     Leadership(Connection& connection, std::string work)
         : connection_(connection), work_(std::move(work)) {
         held_ = connection_.query(sql::retention_leader, {work_}).boolean(0, 0);

@@ -19,7 +19,7 @@ ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generat
                         std::int64_t bytes, StoreKind store) {
     expects(!connection.in_transaction(), "claims are counted outside of a transaction");
     if (bytes == 0) return {};
-    // A generation of a `lease` ledger has the results of its effects alone.
+    // A generation of a `lease` ledger has only the results of its effects.
     if (bytes > largest_counted || store == StoreKind::lease) {
         return {estimated_claims(bytes, store), false};
     }
@@ -78,7 +78,7 @@ std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional
         view.claims += count.claims;
         view.claims_counted = view.claims_counted && count.counted;
         view.bytes += rows.integer(row, 11);
-        // greatest() passes over the null of a generation that is not sealed.
+        // greatest() ignores the null of a generation that is not sealed.
         view.held_back = std::max(view.held_back, std::chrono::seconds(rows.integer(row, 12)));
         view.leases_held += rows.integer(row, 14);
         view.leases_waiting += rows.integer(row, 15);

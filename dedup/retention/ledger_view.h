@@ -1,6 +1,6 @@
 #pragma once
-// What a ledger holds and what keeps it from letting go, for operators and metrics. Nothing here
-// decides anything. Plain values; who asks uses one thread, and failures are PostgresErrors.
+// What a ledger holds and what delays its retention, for operators and metrics; and the rules of
+// when a generation is sealed. Plain values; used by one thread; failures are PostgresErrors.
 
 #include <chrono>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct LedgerView {
     std::chrono::seconds retention{0};
     std::int64_t generations = 0;
     std::int64_t claims = 0;
-    // False: some of its tables are large, and theirs are estimated.
+    // False: some of its tables are large, and their claims are estimated.
     bool claims_counted = true;
     std::int64_t bytes = 0;  // with indexes
     std::string oldest;      // when its oldest generation began
@@ -36,13 +36,13 @@ struct LedgerView {
     std::int64_t leases_held = 0;
     std::int64_t leases_waiting = 0;
     std::chrono::seconds oldest_lease{0};
-    // Whether requests claim in it, of routes or of once(): what has no log, and no fence that
+    // Whether requests claim in it, of routes or of once(). They have no log, and no fence that
     // counts what was applied.
     bool takes_requests = false;
     bool has_inbox = false;          // programs claim in it by SQL
     bool of_group = false;           // the group that was asked for feeds it
     std::int64_t results_bytes = 0;  // of stored results, with indexes; `bytes` includes them
-    // Since 1970; nullopt if nothing was forgotten yet.
+    // When its memory begins, since 1970; nullopt if nothing was forgotten yet.
     std::optional<std::chrono::seconds> memory_begins{};
     // For a ledger with an inbox, after count_open_transactions(): how many transactions hold its
     // lock, and for how long the oldest has been open, if PostgreSQL shows that to the owner.
@@ -50,12 +50,12 @@ struct LedgerView {
     std::optional<std::chrono::seconds> oldest_transaction{};
 };
 
-// By name: the one that is named, those that the group or the inbox feeds, or all.
+// Sorted by name: the one that is named, those that the group or the inbox feeds, or all.
 std::vector<LedgerView> view_ledgers(Connection& connection, const std::optional<std::string>& name,
                                      const std::optional<std::string>& group);
 
-// The ledgers of services: those that calls of once() or of the inbox feed and nothing else. No
-// configuration has them.
+// The ledgers of services: those that only calls of once() or of the inbox feed. No configuration
+// has them.
 std::vector<LedgerOptions> service_ledgers(Connection& connection);
 // Adds the open transactions of the ledgers with an inbox. Reads the server's locks.
 void count_open_transactions(Connection& connection, std::vector<LedgerView>& ledgers);
@@ -65,7 +65,7 @@ struct ClaimCount {
     bool counted = true;
 };
 
-// Claims of a generation whose table is of that size: counted while it is small, which takes some
+// The claims of a generation whose table has `bytes`: counted if it is small, which takes some
 // milliseconds, and otherwise estimated from the size. REQUIRES: no transaction is open.
 ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generation,
                         std::int64_t bytes, StoreKind store);
@@ -99,16 +99,16 @@ struct CurrentGeneration {
 enum class Rotation : std::uint8_t { keep, by_age, by_size };
 std::string_view to_text(Rotation rotation);
 
-// Claims in a table of this size. A row is 64 bytes and its line pointer 4 where it has no
-// fingerprint; with one it is 16 more, so that the estimate is a quarter too high there and seals
-// sooner. A log's claim is 16 bytes and its share of a batch of thousands; where batches are small,
-// or with fingerprints, that estimate is too high as well.
+// Claims in a table of this size. A row without a fingerprint is 64 bytes and its line pointer 4;
+// with one it is 16 more, so that the estimate is a quarter too high there and seals sooner. A
+// log's claim is 16 bytes and its share of a batch of thousands; if batches are small, or with
+// fingerprints, that estimate is too high as well.
 std::int64_t estimated_claims(std::int64_t bytes, StoreKind store = StoreKind::table);
 
 // An empty generation is kept at any age: sealing it would cost every batch one more probe, for
 // nothing.
 Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& options);
-// In about how much time it will have its size, at the pace that it has had so far: when to look
+// About how long it takes until the generation has its size, at its pace so far: when to look
 // again. A day at most.
 std::chrono::milliseconds full_in(const CurrentGeneration& current, const LedgerOptions& options);
 

@@ -25,7 +25,7 @@ std::optional<MergeRange> merge_due(std::span<const MergeCandidate> candidates,
     const auto range = [&](std::size_t begin, std::size_t end) {
         return candidates.subspan(begin, end - begin);
     };
-    // What is so old that no later segment is within `longest` of it.
+    // First the segments that are so old that no later one is within `longest` of them.
     for (std::size_t begin = 0; begin + 1 < candidates.size(); ++begin) {
         std::size_t end = begin + 1;
         while (end < candidates.size() && fit(range(begin, end + 1), rule)) ++end;

@@ -1,6 +1,6 @@
 #pragma once
-// Which segments of a ledger become one: small generations seal often, so that little is in memory
-// one by one, and merges keep the number of segments small that each batch has to ask. Pure.
+// Which segments of a ledger become one. Small generations are sealed often, so that few claims are
+// in memory one by one. Merges keep small how many segments each batch has to check. Pure.
 
 #include <chrono>
 #include <cstddef>
@@ -22,13 +22,13 @@ struct MergeCandidate {
 };
 
 struct MergeRule {
-    // So many neighbours at least are merged while the ledger still grows there. Fewer: fewer
-    // segments, and each claim is written more often.
+    // At least so many neighbours are merged while the ledger still grows there. A smaller number:
+    // fewer segments, and each claim is written more often.
     std::size_t fewest = 4;
     // No segment has many more claims than this. Merging it takes time and disk space in one piece.
     std::int64_t most_claims = 200'000'000;
     // From the first claim of a segment to its last one. A segment expires as a whole, so that its
-    // oldest claims are kept so much longer than their retention.
+    // oldest claims are kept longer than their retention by this time.
     std::chrono::milliseconds longest{3 * 3600 * 1000};
 };
 

@@ -42,7 +42,7 @@ class Merger::Merge {
           names_(log_names(ledger, first_.generation, first_.merge + 1)),
           options_(options) {}
 
-    // False: what was to be merged is not there any more.
+    // False: what was to be merged no longer exists.
     bool begin() {
         const std::optional<std::int64_t> evictions = make_tables();
         if (!evictions) return false;

@@ -2,8 +2,8 @@
 // Merges neighbouring segments of a ledger into one: reads their blocks, writes those of the merged
 // segment and publishes it, which replaces them in one step. Run by the process that leads the
 // ledger's retention. Exactness does not depend on it: until a process looks again, it knows the
-// segments of before, which hold the same claims. Used by one thread; failures are PostgresErrors
-// and leave what the next try discards.
+// earlier segments, which hold the same claims. Used by one thread; failures are PostgresErrors and
+// leave only what the next try discards.
 
 #include <chrono>
 #include <memory>
@@ -29,8 +29,8 @@ class Merger {
   public:
     Merger(Connection& connection, int ledger, const SealingOptions& options);
     ~Merger();
-    // Continues for so long, or begins with what is due; drops what merges replaced, or left when
-    // they were cut short. After a failure the next step begins from nothing.
+    // Continues a merge for `time`, or begins one that is due. Drops what merges replaced, or left
+    // when they were cut short. After a failure the next step begins from nothing.
     MergeReport step(const MergeRule& rule, std::chrono::milliseconds time);
 
   private:

@@ -43,7 +43,7 @@ struct Pass {
         return report;
     }
 
-    // False where a lock was not to be had in time.
+    // False if a lock was not available in time.
     template <class Work>
     bool unless_busy(Work work) {
         try {
@@ -90,13 +90,13 @@ struct Pass {
         }
     }
 
-    // Last, because it takes its time.
+    // Called last, because it takes long.
     void seal() {
         if (ledger.store != StoreKind::log) return;
         unless_busy([&] {
             const SealingReport done = seal_oldest(connection, number, job.sealing);
             report.sealed = done.sealed;
-            // DANGER: in transactions after the one that published, as with what has expired.
+            // DANGER: drop in transactions after the one that published, as expire() does.
             drop_sealed_logs(connection, number, job.sealing);
             if (!done.sealed) return;
             log_info("ledger.sealed", {{"ledger", ledger.name},
@@ -171,8 +171,8 @@ struct Pass {
         }
     }
 
-    // A session or a prepared transaction that keeps the ledger's lock, whatever its role: as long
-    // as it does, nothing expires.
+    // Warns of sessions and prepared transactions, of any role, that hold the ledger's lock: as
+    // long as they do, nothing expires.
     void warn_of_lock_holders() {
         const auto now = std::chrono::steady_clock::now();
         if (now < next_warning) return;
@@ -245,15 +245,15 @@ void RetentionJob::merge(Merger& merger, const LedgerOptions& ledger,
     }
 }
 
-// DANGER: the store of the ledger's row, whatever the configuration says of it. A table that was
-// taken for a log's would be dropped once its segment is there; see dedup/retention/conversion.h.
+// DANGER: use the store of the ledger's row, not the configuration's. A table that was taken for a
+// log's would be dropped once its segment is there; see dedup/retention/conversion.h.
 RetentionReport RetentionJob::pass(Connection& connection, LedgerOptions& options) {
     connection.limit_prepared();
     const QueryResult known = connection.query(sql::retention_ledger, {options.name});
     if (known.rows() == 0) return {};
     const int ledger = static_cast<int>(known.integer(0, 0));
     options.store = table_or_log(known.text(0, 1)).value_or(options.store);
-    // Given back after each pass, so that no process can be the leader and frozen for long.
+    // Released after each pass, so that no process can be the leader and frozen for long.
     const Leadership leadership(connection, std::to_string(ledger));
     if (!leadership.held()) return {};
     RetentionReport report = Pass{connection, options, ledger, options_, next_warning_}.run();
@@ -276,7 +276,7 @@ void RetentionJob::count(const RetentionReport& report) {
     counts_.leases += report.leases;
 }
 
-// False where there was none; the next look tries again.
+// False if there is no session; the next look tries again.
 bool RetentionJob::connect(ServerSession& session) {
     try {
         session.open();
@@ -316,7 +316,7 @@ bool RetentionJob::look_or_warn(Session& session, const LedgerOptions& options) 
         // Such as no memory for a segment's filter: the messages continue without retention.
         log_warning("ledger.retention_failed", {{"ledger", ledger.name}, {"error", error.what()}});
     }
-    // Whatever it was, nothing of that session may affect the ledgers that follow.
+    // In any case, nothing of that session may affect the ledgers that follow.
     session.mergers.clear();
     session.server.end();
     const MutexLock lock(mutex_);

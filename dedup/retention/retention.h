@@ -56,7 +56,7 @@ struct RetentionOptions {
 // What one pass over a ledger did.
 struct RetentionReport {
     bool looked = false;  // false: no such ledger yet, or another process is looking
-    // When the open generation will have its size, by its pace.
+    // In what time the open generation will have its size, by its pace.
     std::chrono::milliseconds full_in{std::chrono::hours(24)};
     int ledger = 0;  // its number, if there was a look
     bool rotated = false;
@@ -65,7 +65,7 @@ struct RetentionReport {
     bool merging = false;          // a merge is under way
     int unlisted = 0;              // generations that expired
     int dropped = 0;               // their tables, and those that an earlier crash left
-    bool busy = false;             // a lock was not to be had in time; tried again at the next look
+    bool busy = false;             // a lock was not available in time; tried again at the next look
     bool held_back = false;        // a generation is overdue, because a watermark does not move
     bool waits_for_hours = false;  // what has expired stays until the ledger's purge_hours
     std::int64_t leases = 0;       // keys of a `lease` ledger that were deleted
@@ -74,12 +74,12 @@ struct RetentionReport {
 class RetentionJob {
   public:
     explicit RetentionJob(RetentionOptions options);
-    // Until `stop` is requested.
+    // Runs until `stop` is requested.
     void run(std::stop_token stop);
-    // From the next pass on, these ledgers; the pace stays. Thread-safe.
+    // Works on these ledgers from the next pass on; the pace stays. Thread-safe.
     void use(std::vector<LedgerOptions> ledgers);
-    // One pass over a ledger, in several short transactions, and what is due to be merged to its
-    // end. Throws PostgresError, but never for a lock.
+    // One pass over a ledger, in several short transactions; merges that are due are completed.
+    // Throws PostgresError, but never for a lock.
     RetentionReport look(Connection& connection, const LedgerOptions& options);
     // Thread-safe.
     RetentionCounts counts() const;
@@ -99,7 +99,7 @@ class RetentionJob {
     void merge(Merger& merger, const LedgerOptions& ledger, std::chrono::milliseconds time,
                RetentionReport& report);
     bool connect(ServerSession& session);
-    // False where it failed: that is logged and counted, and the session is given up.
+    // False if it failed: that is logged and counted, and the session is given up.
     bool look_or_warn(Session& session, const LedgerOptions& options);
     void look_at_all(Session& session);
     void count(const RetentionReport& report);

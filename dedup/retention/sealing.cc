@@ -44,7 +44,7 @@ class Sealing {
     }
 
   private:
-    // False: the generation went meanwhile, or a claim in it.
+    // False: the generation was dropped meanwhile, or a claim was evicted.
     bool publish(std::int64_t evictions) {
         OwnedTransaction transaction(connection_);
         transaction.limit_lock_wait(options_.lock_timeout);
@@ -67,7 +67,7 @@ class Sealing {
         return evictions;
     }
 
-    // Each reading goes through the whole log, so that a large one is read in larger pieces.
+    // Each reading goes through the whole log. So a large log is read in larger pieces.
     std::int64_t piece(std::int64_t claims) const {
         return std::clamp(claims / 8, options_.shard_claims, 4 * options_.shard_claims);
     }
@@ -89,7 +89,7 @@ class Sealing {
             part_of_[{part.source, part.partition}] = parts_.size();
             parts_.push_back(part);
         }
-        // DANGER: not from 0; see segment_parts.
+        // DANGER: number the filters from 1, not from 0; see segment_parts.
         piece_ = piece(extent.integer(0, 0));
         cut(parts_, 1, piece_);
     }
@@ -169,7 +169,7 @@ bool try_publishing(const SealingOptions& options, const std::function<bool()>& 
             const bool locked = error.sqlstate() == lock_not_available;
             if (!locked || attempt >= options.publish_tries) throw;
         }
-        // Sessions that queued after it go first.
+        // Sessions that queued after this one go first.
         std::this_thread::sleep_for(options.lock_timeout / 4);
     }
 }

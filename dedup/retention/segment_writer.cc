@@ -29,7 +29,7 @@ void write_blocks(Transaction& transaction, const Connection::Names& names, bool
     transaction.copy_send(binary::copy_header);
     constexpr std::size_t step = claims_at_once / block_digests * block_digests;
     while (!claims.empty()) {
-        // No block is of two parts.
+        // No block has claims of two parts.
         const auto next =
             std::ranges::upper_bound(claims, claims.front().part, {}, &SealedClaim::part);
         const auto count =
@@ -63,13 +63,13 @@ void take_claims(const QueryResult& rows, int row, const PartExtent& part,
                  const FilterRange& filters, std::int64_t later, std::vector<SealedClaim>& claims) {
     const LogBatch found = batch_in(rows, row, 0, 0, 2);
     const std::string_view batches = rows.text(row, 1);
-    // DANGER: a claim without its batch would be left out of one list alone, and the claims after
+    // DANGER: a claim without its batch would be missing from one list only, and the claims after
     // it would get the batches of others.
     if (batches.size() != 4 * found.digests.size()) {
         throw std::logic_error("a claim is in none of its generation's batches");
     }
     for (std::size_t i = 0; i < found.digests.size(); ++i) {
-        // A block may begin before them or end after them.
+        // A block may begin before these filters or end after them.
         const int filter = onceward::filter_of(part, found.digests[i]);
         if (filter < filters.begin || filter >= filters.end) continue;
         const std::int64_t batch = binary::get32(batches.substr(4 * i)) + later;

@@ -11,8 +11,8 @@
 
 namespace onceward {
 
-// Large segments have narrow filters: they decide what memory a ledger takes, and small ones how
-// often a batch reads a block in vain.
+// Large segments have narrow filters, since they decide how much memory a ledger takes. Small ones
+// have exact filters, since they decide how often a batch reads a block in vain.
 FilterKind kind_for(std::int64_t claims);
 std::int64_t claims_in(std::span<const PartExtent> parts);
 
@@ -25,9 +25,9 @@ std::vector<SealedClaim> room_for(const FilterRange& filters);
 void take_claims(const QueryResult& rows, int row, const PartExtent& part,
                  const FilterRange& filters, std::int64_t later, std::vector<SealedClaim>& claims);
 
-// The blocks and the filters of one reading, in a transaction of their own. `names`: those of the
-// segment's tables; `parts`: all of the segment. REQUIRES: claims as sort_claims() leaves them, all
-// of these filters.
+// Writes the blocks and the filters of one reading, in a transaction of its own. `names`: those of
+// the segment's tables; `parts`: all of the segment. REQUIRES: `claims` are as sort_claims() leaves
+// them, and belong to these filters.
 void write_segment(Connection& connection, const Connection::Names& names,
                    std::span<const PartExtent> parts, const FilterRange& filters,
                    std::span<const SealedClaim> claims, FilterKind kind);

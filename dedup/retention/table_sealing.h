@@ -1,6 +1,6 @@
 #pragma once
 // Makes a segment of a sealed generation of a `table` ledger, for a conversion. Used by one thread;
-// failures are PostgresErrors and leave what the next try discards.
+// failures are PostgresErrors and leave only what the next try discards.
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@ namespace onceward {
 bool seal_table(Connection& connection, int ledger, const ConversionPlan::Generation& generation,
                 const ConversionOptions& options, std::int64_t first);
 
-// The filter of the generation that was open at the switch. Until it is there each key is looked up
+// Writes the filter of the generation that was open at the switch. Until then each key is looked up
 // in that segment: slower, and never wrong.
 void write_missing_filters(Connection& connection, int ledger);
 

@@ -1,7 +1,7 @@
 #pragma once
-// How far a partition has been read, in the log's time: a sample is the database's clock, and then
-// the end of the log. When the fence has reached that end, every message that the log held at that
-// clock has been passed; only then may retention count it. Used by one thread. Failures of the
+// How far a partition has been read, in the log's time. A sample reads the database's clock, and
+// then the end of the log. When the fence has reached that end, every message that the log held at
+// that clock has been passed; only then may retention count it. Used by one thread. Failures of the
 // statements are PostgresErrors, after which nothing was written.
 
 #include <chrono>
@@ -54,9 +54,9 @@ class WatermarkSampler {
     // message that arrived in between would count as passed. `end` is the high watermark, not the
     // last stable offset.
     Sampling sampled(Moment now, const ClockReading& clocks, Offset end, Offset fence);
-    // To be asked after each sample and each move of the fence, with the fence as committed, or
-    // with the end of the partition to which the write itself will move it. Answers with what is to
-    // be written, once; a write that fails costs one sample and nothing else.
+    // Call it after each sample and each move of the fence, with the fence as committed, or with
+    // the end of the partition if the write itself will move the fence there. Returns what is to be
+    // written, once; a write that fails costs one sample and nothing else.
     std::optional<WatermarkWrite> fence_at(Offset fence);
     // The partition was taken over, or the connection ended.
     void forget() { waiting_.reset(); }
@@ -76,20 +76,20 @@ struct OwnedFence {
     std::string_view topic;
     Partition partition;
     std::string_view owner;     // the uuid of my take-over
-    std::string_view topic_id;  // as the broker gives it with this sample; '' where it does not
+    std::string_view topic_id;  // as the broker gives it with this sample; '' if it does not
 };
 
 // Each write is one row in a transaction of its own, and never runs during a batch in flight on the
 // same connection.
 //
-// Writes the watermark, if the fence is still mine and has reached the write's end; false where it
-// is not so. With `to_end` the same statement first moves the fence from `begin` to `end`
+// Writes the watermark, if the fence is still mine and has reached the write's end; otherwise
+// returns false. With `to_end` the same statement first moves the fence from `begin` to `end`
 // (PARTITION_EOF beyond the last message).
 bool write_watermark(Connection& connection, const OwnedFence& fence, const WatermarkWrite& write,
                      const std::optional<Span>& to_end);
 
 // The list of a topic's partitions is a sample too: `clock` was read before the metadata was asked
-// for. An error in asking is not an empty list. False, and nothing written, where the clocks
+// for. An error in asking is not an empty list. False, and nothing written, if the clocks
 // differ.
 bool write_partition_list(Connection& connection, int ledger, std::string_view consumer_group,
                           std::string_view topic, const ClockReading& clocks, int partitions);

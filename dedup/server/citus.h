@@ -1,6 +1,6 @@
 #pragma once
 // What Citus does with tables, on a server that has this extension: a row of its catalog
-// pg_dist_partition says that it manages a table. Pure but for citus_tables(), which throws
+// pg_dist_partition says that it manages a table. Pure except for citus_tables(), which throws
 // PostgresError. Thread-safe beyond its Connection.
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct CitusTable {
         spread,        // rows are on the shards that a column's values choose
         single_shard,  // all rows are on one node: schema-based sharding
         reference,     // a copy of the table is on each node
-        local,         // on the coordinator alone, and written to through Citus all the same
+        local,         // only on the coordinator, and yet written to through Citus
     };
     Kind kind = Kind::spread;
     std::string name;    // with its schema unless the search path finds it, quoted as needed
@@ -30,7 +30,7 @@ CitusTable::Kind citus_kind(char method, char model, std::int64_t colocation);
 std::string to_text(const CitusTable& table);
 
 // The tables that Citus manages among these: the one with this id, and those of this schema. Either
-// may be of no table: 0, ''. REQUIRES: the server has pg_dist_partition, or the statement fails.
+// may name none: 0, ''. REQUIRES: the server has pg_dist_partition, or the statement fails.
 std::vector<CitusTable> citus_tables(Connection& connection, std::uint32_t table,
                                      const std::string& schema);
 

@@ -73,7 +73,7 @@ void FrozenSessionGuard::run() {
         lock.unlock();
         std::optional<std::string> failure;
         try {
-            // Opened at once and kept: when it is needed the server may have no session to give.
+            // Opened at once and kept: when it is needed, the server may accept no more sessions.
             session_.open();
             told = false;
             look(pids);

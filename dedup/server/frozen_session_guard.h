@@ -21,15 +21,15 @@ namespace onceward {
 
 struct FrozenSessionGuardOptions {
     ConnectionOptions connection;
-    // A session of ours that waits longer than this for any lock is looked after, and a holder's
-    // transaction must be older than this before it is ended. Default 5 s. Shorter frees a frozen
-    // worker's partitions sooner and ends workers that were only slow (they reconnect, nothing is
-    // lost). At most half the session's lock_timeout counts, since a wait that was given up has no
-    // holder any more.
+    // If a session of ours waits longer than this for any lock, the lock's holders are checked. A
+    // holder's transaction must be older than this before it is ended. Default 5 s. Shorter frees a
+    // frozen worker's partitions sooner and ends workers that were only slow (they reconnect,
+    // nothing is lost). At most half the session's lock_timeout counts, since a wait that was given
+    // up has no holder any more.
     std::chrono::milliseconds limit{5'000};
     // Between two looks. Default 1 s; each costs one small query while nothing waits.
     std::chrono::milliseconds look_every{1'000};
-    // A holder is ended when it did not stir for this long. Default 2 s.
+    // A holder is ended when it made no progress for this long. Default 2 s.
     std::chrono::milliseconds still_for{2'000};
 };
 
@@ -49,8 +49,8 @@ class FrozenSessionGuard {
     // metrics.
     std::uint64_t ended() const;
     std::uint64_t alerts() const;
-    // What its own session, which looks each `look_every`, last met with PostgreSQL, or for how
-    // long a check has been without an answer, from five seconds on; none while it answers.
+    // The failure that its own session, which checks every `look_every`, last met; or for how long
+    // a check has had no answer, from five seconds on. nullopt while PostgreSQL answers.
     std::optional<std::string> failure() const;
 
   private:

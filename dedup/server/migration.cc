@@ -15,7 +15,7 @@
 namespace onceward {
 namespace {
 
-// The checksum of the first of the seventeen migrations that 001_initial took the place of.
+// The checksum of the first of the seventeen migrations that 001_initial replaced.
 constexpr std::string_view before_the_release =
     "e5d9c580fc3458c2e22a744c97f5e668fd55991f41f56af10b0306a40c278eda";
 
@@ -42,7 +42,7 @@ std::string title(int number, std::string_view name) {
            std::string(name);
 }
 
-// REQUIRES: the table of migrations is there.
+// REQUIRES: the table of migrations exists.
 std::vector<MigrationStatus> compared(Connection& connection, KnownMigrations program) {
     const QueryResult applied = connection.query(sql::migration_applied, {});
     std::map<int, MigrationStatus> merged;

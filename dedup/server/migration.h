@@ -1,9 +1,9 @@
 #pragma once
 // The life cycle of our own schema: numbered migrations up and down, each in one transaction under
 // an advisory lock, so that two runs at once are safe. A schema from before the first release,
-// whose migrations no program has any more, is refused. Not thread-safe beyond its Connection. What
-// the operator must put right is a MigrationError whose text says how; what PostgreSQL says is a
-// PostgresError, and nothing of that migration stays.
+// whose migrations no program has any more, is refused. Not thread-safe beyond its Connection. If
+// the operator must fix something, it throws a MigrationError whose text says how. Errors of
+// PostgreSQL are PostgresErrors, and nothing of that migration stays.
 
 #include <functional>
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace onceward {
 
-// What a program knows, by number from 1 on. Tests name others than this program's.
+// The migrations that a program knows, by number from 1 on. Tests pass others than this program's.
 using KnownMigrations = std::span<const Migration>;
 
 class MigrationError : public std::runtime_error {
@@ -47,13 +47,13 @@ bool valid_schema_name(std::string_view schema);
 // The highest migration that this program knows.
 int expected_version();
 
-// All migrations that either the program or the schema knows, by number. All pending where there is
-// no schema yet.
+// All migrations that either the program or the schema knows, by number. All are pending if there
+// is no schema yet.
 std::vector<MigrationStatus> migration_status(Connection& connection,
                                               KnownMigrations known = migrations());
 
-// Applies what is pending; the numbers applied. Refuses changed and unknown migrations. `applied`
-// is called after each one.
+// Applies what is pending, and returns the numbers. Refuses changed and unknown migrations.
+// `applied` is called after each one.
 std::vector<int> migrate_up(
     Connection& connection, KnownMigrations known = migrations(),
     const std::function<void(int)>& applied = [](int) {});
@@ -66,7 +66,7 @@ std::vector<int> migrate_down(Connection& connection, int target,
 // Gives an existing role what a worker needs and nothing more (schemas/roles/worker.sql).
 void grant_worker(Connection& connection, std::string_view role);
 
-// The same for who pauses topics, moves fences and retires groups
+// The same for a role that pauses topics, moves fences and retires groups
 // (schemas/roles/operator_role.sql).
 void grant_operator(Connection& connection, std::string_view role);
 
@@ -75,14 +75,14 @@ void grant_operator(Connection& connection, std::string_view role);
 void grant_inbox(Connection& connection, std::string_view role, std::string_view ledger,
                  std::string_view operation);
 
-// Throws a MigrationError unless the schema has exactly the version that this program expects;
-// `newer`: or a later one, which a process meets that runs during an upgrade.
+// Throws a MigrationError unless the schema has exactly the version that this program expects.
+// `newer`: whether a later version will do, which a process may meet during an upgrade.
 enum class NewerSchema : std::uint8_t { refused, taken };
 void require_version(Connection& connection, NewerSchema newer = NewerSchema::refused,
                      KnownMigrations known = migrations());
 
 // Everything after migration `after` as a script for psql, bookkeeping included; with the grants
-// where a role is named.
+// if a role is named.
 std::string migration_script(std::string_view schema, int after,
                              const std::optional<std::string>& role,
                              KnownMigrations known = migrations());

@@ -12,11 +12,10 @@ namespace onceward {
 // Throws ServerRefused for: PostgreSQL before 14 (no client_connection_check_interval and no
 // pg_locks.waitstart, so that nothing frees a frozen worker's locks); synchronous_commit, fsync or
 // full_page_writes off; a database that is not UTF8 (a text of Kafka that it cannot hold would fail
-// in the dead letters as well, and then in no place); a table of our schema that Citus manages (a
+// in the dead letters as well, and be kept nowhere); a table of our schema that Citus manages (a
 // SELECT may miss claims while a node recovers); a pooler in between (the session's limits,
 // its prepared statements and the guard belong to one backend; Connection itself refuses that). A
-// server in recovery or read-only is a PostgresError 25006: the way to the primary is to connect
-// again.
+// server in recovery or read-only is a PostgresError 25006: to reach the primary, connect again.
 void check_server(Connection& connection);
 
 // The refusal's text, for a setting that is off.

@@ -18,8 +18,8 @@ Connection& ServerSession::open() {
     return *connection_;
 }
 
-// DANGER: everything that memory knows through the session is forgotten with it: a fail-over may
-// have lost what it knows of.
+// DANGER: everything that was learnt through the session must be forgotten with it: a fail-over may
+// have lost it.
 void ServerSession::end() {
     close();
     if (options_.forget) options_.forget();

@@ -1,8 +1,8 @@
 #pragma once
 // A component's session with PostgreSQL: opened when it is needed, on a server that is fit and has
 // the right schema, registered with the guard of frozen sessions, and replaced after a loss. What
-// memory learns through a session does not outlive it: end() has it forgotten. Used by one thread;
-// owns the connection, borrows the guard.
+// was learnt through a session must not outlive it: end() calls `forget`. Used by one thread; owns
+// the connection, borrows the guard.
 
 #include <functional>
 #include <memory>
@@ -25,7 +25,7 @@ class ServerSession {
         std::function<void()> forget{};
     };
     explicit ServerSession(Options options) : options_(std::move(options)) {}
-    // Forgets nothing: the owner's memory ends with it.
+    // Does not call `forget`: the owner's memory ends with it.
     ~ServerSession() { close(); }
     ServerSession(const ServerSession&) = delete;
     ServerSession& operator=(const ServerSession&) = delete;
@@ -34,7 +34,7 @@ class ServerSession {
     // what `set_up` throws. The first session decides whether the schema fits this program; later
     // ones accept a newer schema too, because workers of the older program run during an upgrade.
     Connection& open();
-    // Also if there is none.
+    // Ends the session and calls `forget`, also if there is no session.
     void end();
     explicit operator bool() const { return connection_ != nullptr; }
     // REQUIRES: there is a session.

@@ -1,8 +1,8 @@
 #pragma once
 // Effects outside PostgreSQL, such as HTTP calls: begun by LeaseProcessor under a lease, many at a
 // time, and reported when they end. One object for each worker and topic, used by the writer's
-// thread; what runs meanwhile is its own affair. Nothing here throws because of what the other side
-// does.
+// thread; the object decides how the effects run in the background. Nothing here throws because of
+// what the other side does.
 
 #include <chrono>
 #include <cstdint>
@@ -25,19 +25,19 @@ struct Effect {
 };
 
 struct EffectOutcome {
-    // done, failed: for good. again: it may do later; whether it has taken effect is not known.
+    // done, failed: final. again: a later try may succeed; whether this one took effect is unknown.
     enum class Kind : std::uint8_t { done, failed, again };
     std::uint64_t number = 0;
     Kind kind = Kind::again;
     MessageResult result;  // of done and failed
-    // How long the other side asks to be left alone, where it does.
+    // How long the other side asks to wait, if it does.
     std::optional<std::chrono::milliseconds> not_before;
     std::string reason;  // of failed and again, for people; holds no payload and no secret
 };
 
 // How an HTTP call ended.
 struct HttpAnswer {
-    // 0: no whole answer came. Then `failure` says why, without the request's own words.
+    // 0: no complete answer came. Then `failure` says why, without text of the request.
     int status = 0;
     // Whether any of the request was sent: if not, it surely has had no effect.
     bool carried = false;
@@ -45,7 +45,7 @@ struct HttpAnswer {
     ResultHeaders headers{};
     std::string body{};
     std::string failure{};
-    std::uint64_t number = 0;  // the call's, where a client has several under way
+    std::uint64_t number = 0;  // the call's, if a client has several under way
 };
 
 class Effects {
@@ -66,14 +66,14 @@ class Effects {
 
 // How an attempt that may succeed later is repeated while its lease is held.
 struct EffectRetries {
-    // How often in a row; after that the key is let go and its partition waits.
+    // How often in a row; after that the key is released and its partition waits.
     int attempts = 3;
-    // Before the first of them; doubled each time.
+    // The pause before the first of them; doubled each time.
     std::chrono::milliseconds backoff{500};
 };
 
-// When to try again, not yet jittered. None: the lease is not to be held for it. `tried`: how often
-// it was tried again in this lease; `asked`: EffectOutcome::not_before. Pure.
+// How long to wait before the next try, without jitter. nullopt: do not hold the lease for it.
+// `tried`: how often it was tried again in this lease; `asked`: EffectOutcome::not_before. Pure.
 std::optional<std::chrono::milliseconds> next_try(
     const EffectRetries& retries, int tried, const std::optional<std::chrono::milliseconds>& asked,
     std::chrono::milliseconds lease);

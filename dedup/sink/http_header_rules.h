@@ -11,8 +11,8 @@ namespace onceward {
 
 // Whether two header names are the same one: ASCII letters in either case.
 bool same_header(std::string_view left, std::string_view right);
-// The same, also to a server that hands headers on as variables (CGI and its heirs), where `-` and
-// `_` are one.
+// The same, also to a server that passes headers on as variables (CGI and its successors): there
+// `-` and `_` are the same character.
 bool same_variable(std::string_view left, std::string_view right);
 
 // Without the blanks and tabs around it.
@@ -22,14 +22,14 @@ std::string_view without_blanks(std::string_view text);
 bool valid_header_name(std::string_view name);
 bool valid_header_value(std::string_view value);
 
-// Belongs to one hop (RFC 9110, 7.6.1), whatever a Connection header says.
+// Whether it belongs to one hop (RFC 9110, 7.6.1), even if no Connection header names it.
 bool is_of_one_hop(std::string_view name);
 // The names in Connection headers, in lower case: these belong to the hop as well.
 std::vector<std::string> names_of_the_hop(
     const std::vector<std::pair<std::string, std::string>>& headers);
 
-// Headers of an answer that are never stored and never replayed, whatever a list says: Set-Cookie,
-// hop-by-hop headers, and those that reveal the caller.
+// Headers of an answer that are never stored and never replayed, even if a list allows them:
+// Set-Cookie, hop-by-hop headers, and those that reveal the caller.
 bool is_never_stored(std::string_view name);
 // Headers of a client's request that are never forwarded to an upstream: hop-by-hop headers, those
 // of the call itself, those that say where the request came from or what it really asks for (a
@@ -40,7 +40,7 @@ bool is_never_forwarded(std::string_view name);
 bool is_a_proxys_word(std::string_view name);
 // Headers by which Onceward informs its upstream: the key and the tenant.
 bool is_own_header(std::string_view name);
-// What a configuration must not set for a call: it belongs to the call or to its connection.
+// Headers that a configuration must not set for a call: they belong to it or to its connection.
 bool is_of_the_call(std::string_view name);
 
 }  // namespace onceward

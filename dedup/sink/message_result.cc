@@ -16,7 +16,7 @@ std::size_t bytes_of(const ResultHeaders& headers) {
     return bytes;
 }
 
-// As it comes back from the table, whose JSON has no other bytes: a replay is like the first
+// The value as the table returns it, whose JSON has no other bytes. So a replay is like the first
 // answer.
 std::string as_stored(const std::string& value) {
     const nlohmann::json text = value;

@@ -16,7 +16,7 @@ std::string_view take(std::string_view& bytes, std::size_t size) {
     return taken;
 }
 
-// Its bytes; none for a null.
+// The field's bytes; nullopt for a null.
 std::optional<std::string_view> take_field(std::string_view& bytes) {
     const std::uint32_t length = binary::get32(take(bytes, length_bytes));
     if (length == binary::null_length) return std::nullopt;

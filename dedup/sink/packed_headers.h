@@ -14,7 +14,7 @@ namespace onceward {
 
 std::string header_bytes(std::span<const Header> headers);
 
-// Views into `bytes`, in their order. Throws std::runtime_error where these are none of ours.
+// Views into `bytes`, in their order. Throws std::runtime_error if `bytes` do not have this form.
 std::vector<Header> headers_of(std::string_view bytes);
 
 }  // namespace onceward

@@ -47,8 +47,8 @@ using SinkStatement = Connection::Planned;
 class Sink {
   public:
     virtual ~Sink() = default;
-    // Where the sink's effects are outside of PostgreSQL: they go through these, under a ledger
-    // with `store: lease`, and write() is never called. Null: they are written by write().
+    // Not null if the sink's effects are outside of PostgreSQL. They then go through this object,
+    // under a ledger with `store: lease`, and write() is never called. Null: write() writes them.
     virtual Effects* effects() { return nullptr; }
     // Which parts of a message the sink reads; Message::fields holds them in this order. Called
     // once, before prepare().

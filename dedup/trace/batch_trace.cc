@@ -13,7 +13,7 @@ constexpr int most_commits = 16;
 
 SpanTime now() { return std::chrono::system_clock::now(); }
 
-// The last one counts, as of all headers.
+// The last one counts, as with all headers.
 std::optional<TraceContext> context_of(const Record& record) {
     const auto text = last_header(record, traceparent_header);
     return text ? parse_traceparent(*text) : std::nullopt;
@@ -114,7 +114,7 @@ void BatchTrace::record_commit() {
 
 void BatchTrace::ended(const Message& message, std::string_view outcome) {
     if (message.trace == nullptr || open_messages_ == 0) return;
-    // Nearly always in order, so that the first comparison finds it.
+    // Messages nearly always end in order, so that the first comparison finds this one.
     for (std::size_t looked = 0; looked < messages_.size(); ++looked) {
         Recorded& one = messages_[next_];
         next_ = (next_ + 1) % messages_.size();

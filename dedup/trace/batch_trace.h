@@ -38,8 +38,8 @@ class BatchTrace {
     bool has_messages() const { return open_messages_ > 0; }
     // The message is committed with that outcome.
     void ended(const Message& message, std::string_view outcome);
-    // The batch is done or given up. Of messages that did not end a span is recorded only after a
-    // failure: their next owner records the others.
+    // The batch is done or given up. A message that did not end gets a span only after a failure;
+    // otherwise its next owner records it.
     void end() {
         if (recording_) end_recorded();
     }
@@ -48,7 +48,7 @@ class BatchTrace {
     struct Recorded {
         const Message* message = nullptr;
         TraceContext context;
-        std::optional<TraceContext> parent;  // none: its trace begins here
+        std::optional<TraceContext> parent;  // nullopt: its trace begins here
         bool over = false;
     };
     void begin_recorded(Batch& batch);
@@ -71,7 +71,7 @@ class BatchTrace {
     std::size_t next_ = 0;           // in messages_: where the next one to end probably is
     SpanTime commit_begun_{};
     int commits_ = 0;
-    std::string failure_;  // the last one's
+    std::string failure_;  // the type of the last failure
     std::vector<TraceSpan> ended_;
 };
 

@@ -2,8 +2,8 @@
 
 namespace onceward {
 
-// The attributes are made in their place: if they were moved there, as by add(), g++ 12 would warn
-// of values that are not initialised, although there are none.
+// The attributes are constructed in place: if they were moved there, as add() does, g++ 12 would
+// warn of values that are not initialised, although there are none.
 TraceSpan begin_call_span(const std::string& method, std::string_view host,
                           const TraceContext& parent) {
     TraceSpan span = begin_span(method, SpanKind::client, parent);

@@ -54,7 +54,7 @@ struct TraceSpan {
     void add(std::string_view attribute, AttributeValue value) {
         attributes.emplace_back(attribute, std::move(value));
     }
-    // `type`: what `error.type` says, of few values.
+    // `type`: the value of `error.type`, which is one of a few.
     void fail(std::string type) {
         failed = true;
         add("error.type", std::move(type));

@@ -37,7 +37,7 @@ void Tracer::add(TraceSpan span) {
         ++counts_.dropped;
         return;
     }
-    // Its parent may be of a process that was killed before it sent that.
+    // The process that made its parent may have been killed before it sent that span.
     const std::optional<SpanId> origin = origin_of(span.tracestate);
     if (origin && span.parent != origin && span.context.span != *origin) {
         span.links.push_back({span.context.trace, *origin, true});

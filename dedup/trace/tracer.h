@@ -17,7 +17,7 @@
 namespace onceward {
 
 struct TracerOptions {
-    // The share of the traces that begin here which are recorded. A trace that began elsewhere is
+    // Which share of the traces that begin here is recorded. A trace that began elsewhere is
     // recorded if its context says so.
     double ratio = 0.01;
     // Ended spans that wait for the exporter; about a kilobyte each.
@@ -38,7 +38,7 @@ class Tracer {
 
     // The context of a new trace; nullopt if it is not among those that are recorded.
     std::optional<TraceContext> root() const;
-    // Whether the ratio takes it in: all processes with one ratio decide alike.
+    // Whether the ratio selects the trace: all processes with the same ratio decide alike.
     bool takes(const TraceId& trace) const;
     std::size_t most_spans() const { return options_.queue; }
     // REQUIRES: the span's context is sampled. Sets the time of its end unless it has one.

@@ -24,7 +24,7 @@ class MemoryStore final : public ClaimStore {
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   const std::string& topic,
                                                   std::span<const Claim> claims) override;
-    // The same without a transaction, where a test has no database.
+    // The same without a transaction, for a test without a database.
     std::vector<ClaimAnswer> claim(std::span<const Claim> claims);
     void committed() override;
     // Only what was never committed is forgotten: here memory is the ledger and not a copy of it.
@@ -51,7 +51,7 @@ struct TrialMessage {
 struct TrialOutcome {
     Totals totals;
     std::vector<Rejection> rejections;   // in the messages' order
-    std::vector<MessageResult> results;  // of those that were applied, where the sink has some
+    std::vector<MessageResult> results;  // of those that were applied, if the sink has some
 };
 
 class SinkTrial {

@@ -34,7 +34,7 @@ bool verifies(const Json& key) {
 std::optional<std::chrono::seconds> time_member(const Json& claims, const char* name, bool& bad) {
     const auto found = claims.find(name);
     if (found == claims.end()) return std::nullopt;
-    // NumericDate may have a fraction; beyond this it is no time.
+    // A NumericDate may have a fraction. A number outside this range is not a time.
     const double count = found->is_number() ? found->get<double>() : -1;
     if (!(count >= 0 && count < 1e15)) {
         bad = true;
@@ -65,7 +65,8 @@ bool names_extensions(std::string_view token) {
     return header.is_object() && header.contains("crit");
 }
 
-// Without an id only where there is one key that fits: else anybody's would be tried.
+// A token without an id is accepted only if exactly one key fits: otherwise every key would be
+// tried.
 const KeySet::Key* key_for(const KeySet& keys, std::string_view algorithm, std::string_view id) {
     const KeySet::Key* found = nullptr;
     for (const KeySet::Key& key : keys.keys) {
@@ -76,7 +77,7 @@ const KeySet::Key* key_for(const KeySet& keys, std::string_view algorithm, std::
     return found;
 }
 
-// The header as cjose has read it, so that no two readers can take it for two things.
+// Uses the header as cjose has read it, so that two readers cannot understand it differently.
 std::optional<TokenFault> verify(cjose_jws_t& token, const KeySet& keys) {
     cjose_err error{};
     cjose_header_t* header = cjose_jws_get_protected(&token);
@@ -151,7 +152,7 @@ std::string_view to_text(TokenFault fault) {
 
 TokenReading read_token(std::string_view text, const KeySet& keys, const TokenOptions& options,
                         std::chrono::seconds now) {
-    // A JWS is written without padding (RFC 7515, 2), which cjose takes all the same.
+    // A JWS is written without padding (RFC 7515, 2), but cjose accepts padding.
     // Extensions must be understood, and none is (RFC 7515, 4.1.11).
     if (text.size() > longest_token || text.find('=') != std::string_view::npos ||
         names_extensions(text)) {
@@ -162,7 +163,7 @@ TokenReading read_token(std::string_view text, const KeySet& keys, const TokenOp
         cjose_jws_import(text.data(), text.size(), &error), &cjose_jws_release);
     if (!token) return {.fault = TokenFault::malformed};
     if (const auto fault = verify(*token, keys)) return {.fault = fault};
-    std::uint8_t* bytes = nullptr;  // the token's own
+    std::uint8_t* bytes = nullptr;  // owned by the token
     std::size_t size = 0;
     if (!cjose_jws_get_plaintext(token.get(), &bytes, &size, &error)) {
         return {.fault = TokenFault::malformed};

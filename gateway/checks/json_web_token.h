@@ -1,8 +1,8 @@
 #pragma once
 // Bearer tokens: JSON Web Tokens (RFC 7519) whose signature is verified against a JSON Web Key Set
-// (RFC 7517). RS256 and ES256 alone: `none` and the symmetric algorithms are refused whatever the
-// key set holds. The cryptography is cjose's. Immutable values, thread-safe; nothing throws but
-// std::bad_alloc.
+// (RFC 7517). Only RS256 and ES256 are accepted: `none` and the symmetric algorithms are refused
+// even if the key set has such keys. The cryptography is cjose's. Immutable values, thread-safe;
+// nothing throws but std::bad_alloc.
 
 #include <chrono>
 #include <cstdint>
@@ -18,9 +18,9 @@ struct _cjose_jwk_int;
 namespace onceward {
 
 struct TokenOptions {
-    // The `iss` that a token must have; '' takes any, which check warns of.
+    // The `iss` that a token must have; '' accepts any, and `check` warns of that.
     std::string issuer;
-    // The token's `aud` must have one of them; none takes any.
+    // The token's `aud` must have one of them; an empty list accepts any.
     std::vector<std::string> audiences;
     // How far the clocks of issuer and this machine may differ.
     std::chrono::seconds leeway{60};
@@ -53,7 +53,7 @@ struct KeySet {
 
 struct TokenReading {
     std::optional<TokenFault> fault{};
-    // Those of a good token that are texts or whole numbers.
+    // The claims of a good token that are strings or whole numbers.
     std::map<std::string, std::string> claims{};
 };
 

@@ -25,8 +25,8 @@ std::optional<std::string> text_of(std::string_view value, KeyFormat format) {
     return structured ? structured_string(value) : plain_text(value);
 }
 
-// How a fault is said of a key at its place. `elsewhere`: a header that came; where the keys are
-// elsewhere, its client has to know.
+// The words for a fault of a key at its place. `elsewhere` tells a client that sent the header
+// where the key has to be instead.
 struct PlaceWords {
     std::string name, missing, elsewhere;
 };
@@ -102,7 +102,7 @@ std::string describe(KeyFault fault, const KeyHeaderOptions& options, const KeyP
                    "; nothing would be kept under it.";
         case KeyFault::repeated: return name + " was sent more than once.";
         case KeyFault::malformed:
-            // JSON has quotes of its own; its one fault is a character that is no text here.
+            // JSON has its own quotes, so the only character that makes a key malformed is U+0000.
             if (place.kind != KeyPlace::Kind::header) return name + " must be without U+0000.";
             if (options.format == KeyFormat::structured) {
                 return name + " must be a string in double quotes (RFC 8941).";

@@ -17,7 +17,7 @@ namespace onceward {
 // structured. `"a"` and `a` are the same key.
 enum class KeyFormat : std::uint8_t { either, structured, plain };
 
-// forbidden: the route takes no key, and one that comes all the same is a mistake of the client's.
+// forbidden: the route takes no key, and a request that has one is a mistake of the client.
 enum class KeyUse : std::uint8_t { required, optional, forbidden };
 
 struct KeyHeaderOptions {
@@ -32,8 +32,8 @@ struct KeyHeaderOptions {
 };
 
 enum class KeyFault : std::uint8_t {
-    missing,       // required and not there
-    not_expected,  // there, and forbidden
+    missing,       // required, but absent
+    not_expected,  // present, but forbidden
     repeated,      // more than one line
     malformed,     // not of the format
     too_short,
@@ -60,7 +60,7 @@ std::string canonical_key(std::string text, const KeyHeaderOptions& options);
 // The rules for the key's text alone, for keys from elsewhere (a field of the body).
 std::optional<KeyFault> check_key_text(std::string_view text, const KeyHeaderOptions& options);
 
-// The same, and that the header can carry it.
+// The same rules, and the header must be able to carry the text.
 std::optional<KeyFault> check_key_for_header(std::string_view text,
                                              const KeyHeaderOptions& options);
 

@@ -44,7 +44,7 @@ void KeySetCache::run(const std::stop_token& stop) {
         const auto next = Clock::now() + (keys_ ? options_.every : options_.pause);
         wake_.wait_until(lock, stop, next,
                          [&]() ONCEWARD_REQUIRES(mutex_) { return !waiting_.empty(); });
-        // A fetch that was asked for keeps the pause all the same.
+        // A fetch that was asked for has to keep the pause, too.
         if (fetched_) {
             wake_.wait_until(lock, stop, *fetched_ + options_.pause, [] { return false; });
         }

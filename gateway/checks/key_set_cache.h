@@ -1,7 +1,7 @@
 #pragma once
-// The issuer's keys, fetched again from time to time and when a token names one that is not there.
+// The issuer's keys, fetched again from time to time and when a token names an unknown key.
 // Thread-safe; the fetch runs in a thread of its own, so that no request waits for it in the event
-// loop. If it fails, the known keys stay, and it is tried again.
+// loop. If it fails, the known keys stay, and the fetch is repeated.
 
 #include <chrono>
 #include <condition_variable>
@@ -18,27 +18,27 @@
 namespace onceward {
 
 struct KeySetCacheOptions {
-    // The key set's text; none, or an exception, where it could not be had.
+    // Returns the key set's text. Returns nullopt or throws if it cannot be fetched.
     std::function<std::optional<std::string>()> fetch;
-    // Longer asks the issuer less often, and takes a key that was withdrawn for longer.
+    // A longer interval asks the issuer less often, but accepts a withdrawn key for longer.
     std::chrono::milliseconds every{std::chrono::minutes(15)};
-    // Between two fetches, also for keys that are not there: a stranger who makes key ids up must
-    // not make us a burden to the issuer.
+    // The least time between two fetches, also for unknown keys: a stranger who invents key ids
+    // must not make us flood the issuer.
     std::chrono::milliseconds pause{std::chrono::seconds(10)};
 };
 
 class KeySetCache {
   public:
     explicit KeySetCache(KeySetCacheOptions options);
-    // Calls what still waits.
+    // Calls the functions that still wait.
     ~KeySetCache();
 
-    // None until the first fetch has succeeded.
+    // Null until the first fetch has succeeded.
     std::shared_ptr<const KeySet> current() const;
-    // Whether the last fetch failed, so that the issuer may have keys that are not there.
+    // Whether the last fetch failed, so that the issuer may have keys that are unknown here.
     bool outdated() const;
-    // Calls `then` after the fetch that is under way or the next one, from the cache's thread; at
-    // once, in this one, where the last one is younger than the pause.
+    // Calls `then` from the cache's thread, after the current fetch or the next one. Calls it at
+    // once, in the caller's thread, if the last fetch is younger than the pause.
     void refreshed(std::function<void()> then);
 
   private:

@@ -12,15 +12,15 @@ namespace {
 constexpr std::size_t hex_length = 64;
 constexpr std::string_view webhook_id = "webhook-id";
 
-// What the headers say: id and time, where they are signed, and signatures in hex of which one has
-// to fit.
+// What the headers say: id and time, if they are signed, and the signatures in hex. One of the
+// signatures has to fit.
 struct Signed {
     std::optional<std::string_view> id{};
     std::string_view time{};
     std::vector<std::string> signatures{};
 };
 
-// Without a time where it is not well formed.
+// Returns an empty time if the header is not well formed.
 Signed read_stripe(std::string_view value) {
     Signed found;
     while (!value.empty()) {
@@ -38,8 +38,8 @@ Signed read_stripe(std::string_view value) {
     return found.signatures.empty() ? Signed{} : found;
 }
 
-// Signatures of other versions are for other keys, and passed over. Empty where one is not well
-// formed.
+// Skips signatures of other versions, which are for other keys. Returns an empty list if one is not
+// well formed.
 std::vector<std::string> read_standard_webhooks(std::string_view value) {
     std::vector<std::string> signatures;
     while (!value.empty()) {
@@ -67,7 +67,7 @@ bool equal(std::string_view expected, std::string_view given) {
     return CRYPTO_memcmp(expected.data(), lower.data(), expected.size()) == 0;
 }
 
-// Empty for a secret that is not one of the scheme.
+// Empty if the secret does not have the scheme's form.
 std::string key_of(const SignatureOptions& options, const Secret& secret) {
     return options.scheme == SignatureOptions::Scheme::standard_webhooks
                ? standard_webhooks_key(secret.reveal()).value_or("")

@@ -1,6 +1,6 @@
 #pragma once
-// Whether a request was signed by whom it claims to come from: an HMAC-SHA256 over its raw body.
-// Pure, but for OpenSSL's own state; thread-safe. Secrets are never printed.
+// Whether a request was signed by the sender that it claims to come from: an HMAC-SHA256 over its
+// raw body. Pure, but for OpenSSL's own state; thread-safe. Secrets are never printed.
 
 #include <chrono>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace onceward {
 struct SignatureOptions {
     // stripe: `Stripe-Signature: t=TIME,v1=HEX,...` over `TIME.BODY`.
     // github: `X-Hub-Signature-256: sha256=HEX` over the body.
-    // hmac: a header of your own with the signature in hex, a `sha256=` before it or not, over the
-    // body, or over `TIME.BODY` where a header has the time.
+    // hmac: a header of your own has the signature in hex, with or without `sha256=` before it. It
+    // is over the body, or over `TIME.BODY` if a header has the time.
     // standard_webhooks (standardwebhooks.com): `webhook-signature: v1,BASE64 ...` over
     // `ID.TIME.BODY`, with the headers `webhook-id` and `webhook-timestamp`.
     enum class Scheme : std::uint8_t {
@@ -29,7 +29,7 @@ struct SignatureOptions {
     } scheme = Scheme::hmac;
     // Any of them will do, so that a secret can be changed without a gap.
     std::vector<Secret> secrets;
-    // hmac: where the signature is, and the time (seconds since 1970 UTC); '' signs no time.
+    // hmac: where the signature is, and the time (seconds since 1970 UTC); '': no time is signed.
     std::string header = "X-Signature";
     std::string time_header{};
     // How far the signed time may be from now, in either direction. A longer time tolerates worse

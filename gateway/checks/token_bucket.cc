@@ -37,7 +37,7 @@ std::optional<std::chrono::seconds> TokenBuckets::take(std::string_view name,
         return std::nullopt;
     }
     // A refused request takes nothing, so that a client that asks too often is still served at the
-    // allowed rate. Rounded up: a second too early the answer would be no again.
+    // allowed rate. Rounded up: a client that comes a second too early would be refused again.
     const double wait = (1 - bucket.tokens) / limit_.per_second;
     return std::chrono::seconds(static_cast<std::int64_t>(std::max(1.0, std::ceil(wait))));
 }

@@ -10,13 +10,13 @@
 
 namespace onceward {
 
-// What the routes alone do not say. For a route to a topic the consumer of that topic knows
-// repeats, so its retention is not known here.
+// What the routes alone do not say. For a route to a topic the consumer of that topic recognises
+// repeats, so the retention is not known here.
 struct RouteContract {
     RouteOptions route;
     std::string ledger;                 // '' for a route to a topic
     std::chrono::seconds retention{0};  // of the ledger
-    std::chrono::seconds lease{0};      // the same, of a route to an upstream
+    std::chrono::seconds lease{0};      // of the ledger, for a route to an upstream
     std::string body_type{};            // such as `application/json`; '': any
 };
 

@@ -28,7 +28,7 @@ OrderedJson parameter(const std::string& name, const char* in, bool required,
 }
 
 OrderedJson key_schema(const KeyHeaderOptions& key) {
-    // Quotes are no part of the key, and are there, may be there or must not be.
+    // Quotes are not part of the key. The format requires, allows or forbids them.
     const std::size_t least_quotes = key.format == KeyFormat::structured ? 2 : 0;
     const std::size_t most_quotes = key.format == KeyFormat::plain ? 0 : 2;
     const std::size_t least = key.uuid ? uuid_length : key.length_min;
@@ -99,7 +99,7 @@ OrderedJson items_schema(const KeyHeaderOptions& key) {
 OrderedJson request_body(const RouteContract& contract) {
     const RouteOptions& route = contract.route;
     const bool field = !route.key_field.empty();
-    // A key is read in JSON alone.
+    // A key in the body is read only from JSON.
     const bool json = field || takes_bulk(route);
     const std::string type = json                         ? "application/json"
                              : contract.body_type.empty() ? "*/*"

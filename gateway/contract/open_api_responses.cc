@@ -14,13 +14,13 @@ using ResponseTree = nlohmann::ordered_json;
 bool may_meet(ProblemKind kind, const RouteOptions& route) {
     const bool upstream = std::holds_alternative<UpstreamTarget>(route.target);
     const bool sink = upstream || std::holds_alternative<SinkTarget>(route.target);
-    // The items of a bulk have theirs in the 207.
+    // The items of a bulk have their problems in the 207.
     const bool keyed = route.key.use != KeyUse::forbidden && !takes_bulk(route);
     switch (kind) {
         case ProblemKind::not_found:
         case ProblemKind::key_unknown:
         case ProblemKind::method_not_allowed:
-        // No client that is made from this description sends what they refuse.
+        // A client that is generated from this description never sends what these refuse.
         case ProblemKind::coding_unknown:
         case ProblemKind::version_unknown: return false;
         case ProblemKind::key_missing: return keyed && route.key.use == KeyUse::required;

@@ -1,5 +1,5 @@
 #pragma once
-// What a route answers, as OpenAPI has it. Pure; thread-safe.
+// The answers of a route, in OpenAPI's form. Pure; thread-safe.
 
 #include <nlohmann/json.hpp>
 
@@ -9,8 +9,8 @@ namespace onceward {
 
 // Its own answers and its problems, by their status.
 nlohmann::ordered_json responses_of(const RouteOptions& route);
-// The problems of asking what became of a key, by their status. `route` as it is asked: its key is
-// required, and in the header.
+// The problems of a status query, by their status. `route` describes the query: its key is
+// required, and is in the header.
 nlohmann::ordered_json status_problems_of(const RouteOptions& route);
 
 }  // namespace onceward

@@ -26,13 +26,13 @@ using boost::system::error_code;
 using Tcp = asio::ip::tcp;
 using TlsStream = asio::ssl::stream<Tcp::socket>;
 
-// For an answer to leave, and for a TLS peer to say good-bye.
+// The longest time to send an answer, for a TLS handshake, and for a TLS peer to close.
 constexpr auto write_time = std::chrono::seconds(30);
 constexpr auto handshake_time = std::chrono::seconds(10);
 constexpr auto farewell_time = std::chrono::seconds(2);
 constexpr auto cancel_again = std::chrono::milliseconds(100);
 constexpr std::size_t read_ahead = 64 * 1024;
-// Fields of a head: each costs more than the four bytes that it may be written in.
+// The most fields of a head: a field can be written in four bytes, but takes more memory.
 constexpr std::size_t most_fields = 256;
 
 inline Tcp::socket& socket_of(Tcp::socket& socket) { return socket; }
@@ -68,23 +68,23 @@ inline bool fits_a_head(std::string_view name, std::string_view value) {
            valid_header_value(value);
 }
 
-// An answer without a body, whatever a sink has made of it.
+// Whether an answer of this status has no body, even if a sink has written one.
 inline bool bodyless(int status) { return status < 200 || status == 204 || status == 304; }
 
 class OpenConnection {
   public:
     virtual ~OpenConnection() = default;
     virtual void start() = 0;
-    // No further request; closes now where none is under way.
+    // Accepts no further request; closes at once if none is under way.
     virtual void drain() = 0;
-    // Ends, for somebody who waits for a connection: one that is idle at once, one whose request
-    // has not come whole with its 408.
+    // Ends because a peer waits for a connection: at once if this one is idle, with a 408 if its
+    // request has not arrived completely.
     virtual void give_way() = 0;
     virtual bool in_body() const = 0;
 };
 
-// Connections that wait for their peer, by since when: the first one may give way to somebody who
-// waits for a connection.
+// Connections that wait for their peer, ordered by when the wait began. The first one may give way
+// to a peer that waits for a connection.
 using WaitingConnections =
     std::set<std::pair<std::chrono::steady_clock::time_point, OpenConnection*>>;
 
@@ -97,9 +97,9 @@ struct Common {
     const bool& draining;
     std::function<void()> closed;
     const HttpServer::Refused& refused;
-    WaitingConnections& idle;      // nothing of a request is lost with them
-    WaitingConnections& incoming;  // a request that has not come whole
-    const bool& crowded;           // somebody waits for a connection
+    WaitingConnections& idle;      // closing them loses no part of a request
+    WaitingConnections& incoming;  // their request is not complete yet
+    const bool& crowded;           // a peer waits for a connection
 };
 
 inline std::optional<ProblemKind> problem_of(error_code error) {
@@ -107,7 +107,7 @@ inline std::optional<ProblemKind> problem_of(error_code error) {
         return ProblemKind::headers_too_large;
     }
     if (error == http::error::body_limit) return ProblemKind::body_too_large;
-    // What the peer cut off needs no answer, and who only hung up even less.
+    // A peer that cut its request off needs no answer, nor does a peer that only hung up.
     if (error == http::error::end_of_stream || error == http::error::partial_message) {
         return std::nullopt;
     }

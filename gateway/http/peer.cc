@@ -14,9 +14,9 @@ void ask_for_certificates(ssl_ctx_st* context, const std::string& authorities) {
         throw ServerError(authorities + " holds no certificates of authorities");
     }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-    // What browsers choose a certificate by.
+    // Browsers choose a certificate by this list.
     SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(authorities.c_str()));
-    // Without a name of its own no session with a certificate is resumed: its handshake fails.
+    // Without this context no session with a certificate can be resumed: its handshake fails.
     static constexpr unsigned char name[] = "onceward";
     SSL_CTX_set_session_id_context(context, name, sizeof name - 1);
 }

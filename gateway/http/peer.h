@@ -9,8 +9,8 @@ struct ssl_ctx_st;
 
 namespace onceward::serving {
 
-// Asks peers for a certificate of these authorities (a PEM file). A peer without one is served as
-// well: what it may do is for the handler to say. Throws ServerError if the file cannot be used.
+// Asks peers for a certificate of these authorities (a PEM file). A peer without one is served,
+// too: the handler decides what it may do. Throws ServerError if the file cannot be used.
 void ask_for_certificates(ssl_ctx_st* context, const std::string& authorities);
 
 // The subject of the certificate that the peer has shown, as RFC 2253 writes it; '' if it has shown

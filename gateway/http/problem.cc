@@ -60,7 +60,7 @@ constexpr auto kinds = [] {
 static_assert(entries.size() == static_cast<std::size_t>(version_unknown) + 1,
               "each kind has its entry");
 
-// From its heading to the next one; '' where there is no such section.
+// The text from its heading to the next one; '' if there is no such section.
 std::string_view section_of(std::string_view name) {
     const std::string_view whole = problem_texts::problems;
     const std::size_t begin = whole.find("\n## " + std::string(name) + "\n");
@@ -99,7 +99,7 @@ HttpResponse to_response(const Problem& problem) {
     response.status = status_of(problem.kind);
     response.headers = problem.headers;
     response.headers.emplace_back("Content-Type", "application/problem+json");
-    // A cache must not answer the next one's request with it.
+    // A cache must not answer the next request with it.
     response.headers.emplace_back("Cache-Control", "no-store");
     if (problem.retry_after) {
         response.headers.emplace_back("Retry-After", std::to_string(problem.retry_after->count()));

@@ -1,7 +1,7 @@
 #pragma once
 // What the front door refuses, as problem details (RFC 9457): a stable `type` for each kind, which
-// clients may compare, and a sentence for people. Never anything of the inside: no SQLSTATE, no
-// table, no text of an exception. Pure; thread-safe.
+// clients may compare, and a sentence for people. Nothing internal is shown: no SQLSTATE, no table,
+// no text of an exception. Pure; thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -60,14 +60,15 @@ std::string_view title_of(ProblemKind kind);
 // All of them, for documentation.
 std::span<const ProblemKind> all_problems();
 
-// ProblemKind::unavailable: for what passes by itself within moments, or only when somebody acts.
+// Both are ProblemKind::unavailable. Soon: the cause passes by itself within moments. Later: it
+// passes only when somebody acts.
 Problem ask_again_soon();
 Problem ask_again_later();
 
 HttpResponse to_response(const Problem& problem);
 
 // The pages that the types of problems lead to: the sections of docs/problems.md.
-// Returns nullopt where the request asks for no page of a problem.
+// Returns nullopt if the request does not ask for the page of a problem.
 std::optional<HttpResponse> problem_page(const HttpRequest& request);
 
 }  // namespace onceward

@@ -28,7 +28,7 @@ class HeadScan {
     Fault take_line(std::string_view line);
     Fault take_request_line(std::string_view line);
     Fault take_field(std::string_view line);
-    // What only the whole head shows.
+    // Checks what only the whole head shows.
     Fault judge() const;
     Fault judge_codings() const;
 
@@ -43,13 +43,13 @@ class HeadScan {
     ProblemKind problem_ = ProblemKind::malformed_request;
 };
 
-// A request's target in two parts. A whole address (RFC 9112, 3.2.2) has both; of a path alone the
-// authority is ''.
+// A request's target in two parts. A whole address (RFC 9112, 3.2.2) has both; if the target is
+// only a path, the authority is ''.
 struct TargetParts {
     std::string authority;
     std::string target;  // path and query
 };
-// Returns nullopt for a target that is no path, no http address and no `*`.
+// Returns nullopt for a target that is neither a path, nor an http address, nor `*`.
 std::optional<TargetParts> parts_of_target(std::string_view target);
 
 // Whether this is a host with or without a port, such as `shop.example:8080`. '' is one.

@@ -16,8 +16,8 @@ namespace {
 using namespace serving;
 
 constexpr auto accept_pause = std::chrono::milliseconds(100);  // out of file descriptors
-constexpr auto room_pause = std::chrono::milliseconds(50);     // no connection is to spare
-// A request that has not come whole after that gives way where somebody waits for its connection.
+constexpr auto room_pause = std::chrono::milliseconds(50);     // no connection can be closed
+// A request that is incomplete after this time gives way if a peer waits for its connection.
 constexpr auto slow_head = std::chrono::seconds(1);
 constexpr auto slow_body = std::chrono::seconds(5);
 
@@ -91,7 +91,7 @@ struct HttpServer::State {
         });
     }
 
-    // Somebody may be waiting there, now or later.
+    // A peer may be waiting in the kernel's queue, now or later.
     void watch_queue() {
         if (watching) return;
         watching = true;
@@ -109,9 +109,9 @@ struct HttpServer::State {
         });
     }
 
-    // For somebody who waits: the connection goes that has been idle longest, or else a request
-    // that comes slowly. Its end calls accept(). Where there is neither, the next answer closes its
-    // connection.
+    // Makes room for a peer that waits: closes the connection that has been idle longest, or else
+    // ends a request that arrives slowly. The end of a connection calls accept(). If there is
+    // neither, the next answer closes its connection.
     void make_room() {
         if (!idle.empty()) {
             ++closed_idle;
@@ -149,7 +149,7 @@ struct HttpServer::State {
         acceptor.close(ignored);
         pause.cancel();
         room.cancel();
-        // A connection that closes takes itself out of the set, though not before its reads return.
+        // A closing connection removes itself from the set only after its reads return, not here.
         for (OpenConnection* connection : open) connection->drain();
         look_whether_drained();
     }
@@ -183,8 +183,8 @@ struct HttpServer::State {
     std::atomic<std::size_t> open_now{0};
     std::atomic<std::int64_t> full{0}, closed_idle{0}, closed_slow{0};
     LogGate full_lines;
-    bool crowded = false;   // somebody waits, and there are as many as there may be
-    bool watching = false;  // whether somebody waits
+    bool crowded = false;   // a peer waits, and the limit is reached
+    bool watching = false;  // waits for a peer to connect
     bool draining = false;
     bool accepting = false;
     bool stopped = false;  // the loop has ended
@@ -193,7 +193,7 @@ struct HttpServer::State {
     std::promise<void> drained;
     Common common{limits,  handler, loop,     open,   draining, [this] { closed(); },
                   refused, idle,    incoming, crowded};
-    // The connections that it still holds end with it, while all above is there.
+    // The connections that it still holds end with it, and use the members above.
     asio::io_context loop{1};
     Tcp::acceptor acceptor;
     asio::steady_timer pause;

@@ -2,7 +2,7 @@
 // The HTTP/1.1 server: one thread with an event loop, on Boost.Beast. It answers by itself what
 // never becomes a request: 400, 408, 413, 431, 501, 505, as problem details. The handler runs in
 // that thread and must not wait; it answers each request once, later and from any thread. Throws
-// ServerError where it cannot listen. Construction, stop() and destruction are for one thread.
+// ServerError if it cannot listen. Construction, stop() and destruction are for one thread.
 //
 // Why not libevent's evhttp: in 2.1 it answers what is too large with a page of its own and with
 // 413 for headers too, bounds each read but not a request (a byte a second holds a connection for
@@ -23,7 +23,8 @@ namespace onceward {
 struct HttpLimits {
     std::size_t body_bytes = 1024 * 1024;
     std::size_t header_bytes = 16 * 1024;
-    // Beyond it new ones wait in the kernel's queue, and the one goes that has been idle longest.
+    // Beyond that, new ones wait in the kernel's queue, and the one that was idle longest is
+    // closed.
     std::size_t connections = 1000;
     // From a request's first byte to the end of its head.
     std::chrono::milliseconds head_time{10'000};
@@ -48,12 +49,12 @@ struct ServerOptions {
     bool access_log = false;  // a line for each request
 };
 
-// What the server's connections are, and what they were.
+// Counts of the server's connections, now and since its start.
 struct ServerCounts {
     std::int64_t open = 0;
-    std::int64_t full = 0;         // times that somebody waited, as there were as many as may be
-    std::int64_t closed_idle = 0;  // for those who waited
-    std::int64_t closed_slow = 0;  // the same, of requests that had not come whole
+    std::int64_t full = 0;         // how often a peer waited because the limit was reached
+    std::int64_t closed_idle = 0;  // to make room for a peer that waited
+    std::int64_t closed_slow = 0;  // the same, while a request was incomplete
 };
 
 class ServerError : public std::runtime_error {
@@ -69,7 +70,7 @@ class HttpServer {
     using Refused = std::function<void(int status)>;
     // Listens; clients that connect wait until start().
     HttpServer(const ServerOptions& options, Handler handler, Refused refused = {});
-    // Closes what is open, as stop() does. Answers are given while it lives.
+    // Closes what is open without waiting for answers. No Answer may be called after that.
     ~HttpServer();
 
     void start();

@@ -1,7 +1,7 @@
 #pragma once
 // A connection of the server, plain or over TLS: one request after the other, each with its limits.
 // For server.cc alone, as Boost's headers take half a minute to compile. All of it belongs to the
-// thread of the event loop; a connection owns itself, by what it waits for.
+// thread of the event loop; the operations that a connection waits for own it.
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -68,7 +68,7 @@ class StreamConnection final : public OpenConnection,
         request,
         rest_of_request,
         peer,
-        stranger,  // a handshake, or a good-bye: nothing is lost with it
+        stranger,  // a handshake or a close: cutting it off loses nothing
     };
 
     void wait_as(Waiting waiting) {
@@ -96,8 +96,8 @@ class StreamConnection final : public OpenConnection,
     }
     void unlimited() { wait_as(Waiting::nothing); }
 
-    // A deadline that moves on is only noted, and the timer is set again when it fires: a request
-    // has four of them, and each would be a system call.
+    // A deadline that moves to a later time is only stored, and the timer is set again when it
+    // fires: a request has four deadlines, and each would cost a system call.
     void set_timer() {
         timed_ = true;
         timer_.expires_at(deadline_);
@@ -120,7 +120,7 @@ class StreamConnection final : public OpenConnection,
         }
     }
 
-    // The read ends, and is answered with 408.
+    // Ends the read, which is then answered with 408.
     void cut_off() {
         common_.incoming.erase({since_, this});
         late_ = true;
@@ -159,7 +159,7 @@ class StreamConnection final : public OpenConnection,
         read_some(&StreamConnection::wait_for_request, &StreamConnection::closed_by_peer);
     }
 
-    // Reads what comes next, and continues with one of the two.
+    // Reads what comes next, and calls one of the two functions.
     void read_some(void (StreamConnection::*then)(), void (StreamConnection::*failed)(error_code)) {
         stream_.async_read_some(
             buffer_.prepare(read_ahead),
@@ -211,9 +211,9 @@ class StreamConnection final : public OpenConnection,
         read_body();
     }
 
-    // DANGER: before the body. The parser adds the fields after a chunked body, its trailer, to
-    // those of the head: a client could set there what a proxy before us removes, such as a tenant
-    // (RFC 9110, 6.5.1).
+    // DANGER: copy the head before the body is read. The parser adds the trailer of a chunked body
+    // to the fields of the head: a client could set there what a proxy before us removes, such as a
+    // tenant (RFC 9110, 6.5.1).
     void keep_head() {
         headers_.clear();
         const std::string target = text_of(parser_->get().target());
@@ -232,7 +232,7 @@ class StreamConnection final : public OpenConnection,
         const auto took = std::chrono::steady_clock::now() - begun_;
         limit(std::chrono::ceil<std::chrono::milliseconds>(common_.limits.request_time - took),
               Waiting::rest_of_request);
-        // A client of HTTP/1.0 would take it for its answer (RFC 9110, 10.1.1).
+        // A client of HTTP/1.0 would take a 100 for its answer (RFC 9110, 10.1.1).
         const auto& message = parser_->get();
         const auto expects = message[http::field::expect];
         if (message.version() >= 11 && boost::beast::iequals(expects, "100-continue")) {
@@ -293,8 +293,8 @@ class StreamConnection final : public OpenConnection,
                             .body = std::move(message.body()),
                             .address = address_,
                             .certificate = certificate_};
-        // DANGER: the connection goes along to its own thread. Kept here, it could end in the
-        // thread that answers.
+        // DANGER: move the connection into the posted task. If the callback kept it, the connection
+        // could be destroyed in the thread that answers.
         common_.handler(std::move(request), [self = this->shared_from_this(),
                                              &loop = common_.loop](HttpResponse response) mutable {
             asio::post(loop, [self = std::move(self), response = std::move(response)]() mutable {
@@ -328,8 +328,8 @@ class StreamConnection final : public OpenConnection,
         http::async_write_header(stream_, *serializer_, written);
     }
 
-    // The peer may still be sending: closed at once, the kernel would answer that with a reset,
-    // which can take the answer away from it.
+    // The peer may still be sending. If we closed at once, the kernel would answer that with a
+    // reset, and the peer could lose our answer.
     void finish() {
         limit(farewell_time, Waiting::stranger);
         if constexpr (std::is_same_v<Stream, TlsStream>) {
@@ -349,11 +349,11 @@ class StreamConnection final : public OpenConnection,
     Common& common_;
     Stream stream_;
     asio::steady_timer timer_;
-    bool timed_ = false;  // it runs; it fires at the deadline or before
+    bool timed_ = false;  // the timer runs; it fires at the deadline or before
     std::chrono::steady_clock::time_point deadline_{};
     boost::beast::flat_buffer buffer_;
     std::optional<http::request_parser<http::string_body>> parser_;
-    // Beast takes a line's end within the quotes of a chunk's extension; other readers end there.
+    // Beast accepts a line end within the quotes of a chunk extension; other readers end there.
     std::function<void(std::uint64_t, boost::beast::string_view, error_code&)> look_at_extension_ =
         [](std::uint64_t, boost::beast::string_view extension, error_code& error) {
             if (!valid_header_value({extension.data(), extension.size()})) {
@@ -369,8 +369,8 @@ class StreamConnection final : public OpenConnection,
     http::response<http::string_body> response_;
     std::optional<http::response_serializer<http::string_body>> serializer_;
     Waiting waiting_ = Waiting::nothing;
-    std::chrono::steady_clock::time_point since_{};  // it waits as it does
-    std::chrono::steady_clock::time_point begun_{};  // the request
+    std::chrono::steady_clock::time_point since_{};  // when waiting_ was set
+    std::chrono::steady_clock::time_point begun_{};  // when the request began
     bool in_body_ = false;
     bool late_ = false;
     bool keep_alive_ = true;

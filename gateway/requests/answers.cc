@@ -8,7 +8,7 @@ namespace onceward {
 namespace {
 
 HttpResponse told(const nlohmann::ordered_json& body) {
-    // Another moment's answer is no answer.
+    // The status can change at any moment, so it must not be cached.
     return {.status = 200,
             .headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
             .body = body.dump()};

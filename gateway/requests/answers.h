@@ -1,5 +1,5 @@
 #pragma once
-// What a request is answered with, by what the ledger says of its key. Pure; thread-safe.
+// The answers to requests, depending on what the ledger knows of a key. Pure; thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace onceward {
 
-// A deadline that does not come: a hundred years, from which any clock can still be computed.
+// A deadline that never comes: in a hundred years, which still fits into the times of any clock.
 inline constexpr std::chrono::steady_clock::time_point never{std::chrono::hours(876'000)};
 
 // What became of a request that has a key.
@@ -32,7 +32,7 @@ struct KeyedAnswer {
     std::chrono::seconds retry_after{1};
 };
 
-// The headers that the front door writes itself, and no stored answer may bring.
+// The headers that the front door writes itself. They are removed from stored answers.
 struct OwnHeaders {
     std::string key = "Idempotency-Key";
     std::string replay = "Idempotent-Replayed";  // `true` on what is replayed
@@ -41,17 +41,17 @@ struct OwnHeaders {
 };
 HttpResponse answer_of(KeyedAnswer answer, const OwnHeaders& own);
 
-// Whether a header of a stored answer may be sent: none of one hop (RFC 9110, 7.6.1), no cookie,
-// none that the front door writes itself, whatever it is called, and nothing that would break the
-// head.
+// Whether a header of a stored answer may be sent. Headers of one hop (RFC 9110, 7.6.1), cookies,
+// `Date`, `Idempotent-Replayed` and what would break the head may not. answer_of() also removes
+// those that OwnHeaders names.
 bool may_replay(std::string_view name, std::string_view value);
 
-// Makes the answer to a request of the result that a sink gave, or that was stored. A result
+// Makes the answer to a request from the result that a sink gave, or that was stored. A result
 // without a status of its own is 422 if it failed, 204 without a body and 200 with one.
 HttpResponse response_of(const MessageResult& result);
 
-// What became of a key's request, for its owner to ask without repeating it: never the stored
-// answer itself.
+// What became of a key's request. Its owner can query this without repeating the request; it never
+// contains the stored answer itself.
 struct KeyStatus {
     enum class State : std::uint8_t {
         unknown,    // nothing of it was committed, or its time is over
@@ -66,15 +66,16 @@ struct KeyStatus {
 };
 using StatusOutcome = std::variant<KeyStatus, Problem>;
 
-// The answer while this process works on the key, of which nothing may be written down yet.
+// The status while this process works on the key. Nothing of it may be stored yet, so any state but
+// in flight and completed becomes in flight.
 StatusOutcome while_running(StatusOutcome known);
 
-// The same while this process may only be looking up a repeat of the key.
+// The same while this process may only be looking up a repeat of the key: only `unknown` changes.
 StatusOutcome while_looked_up(StatusOutcome known);
 
-// 200 with `{"state": "completed", "status": 201}`, `{"state": "in-flight"}`, with `retry_after`
-// where that is known, or `{"state": "outcome-unknown"}`; 404 where the key is not known, and a
-// problem's own answer: 410 where a repeat would get it.
+// 200 with `{"state": "completed", "status": 201}`, `{"state": "in-flight"}`, with `retry_after` if
+// that is known, or `{"state": "outcome-unknown"}`. 404 if the key is not known. A problem gets its
+// own answer, such as 410 if a repeat would get that.
 HttpResponse status_response(const StatusOutcome& outcome);
 
 }  // namespace onceward

@@ -8,8 +8,8 @@
 namespace onceward {
 namespace {
 
-// The item's two members; anything else is a misspelling of one of them. The text is JSON as a
-// whole, so that each value can be passed over. Returns what is wrong with the item.
+// Reads the item's two members; anything else is a misspelling of one of them. The whole text is
+// known to be JSON, so each value can be skipped. Returns what is wrong with the item.
 std::string members_of(simdjson::ondemand::value value, BulkItem& item, bool& has_key) {
     simdjson::ondemand::object object;
     if (value.get_object().get(object) != simdjson::SUCCESS) return "The item is not an object.";
@@ -18,7 +18,7 @@ std::string members_of(simdjson::ondemand::value value, BulkItem& item, bool& ha
     for (auto field : object) {
         std::string_view name, raw;
         simdjson::ondemand::value member;
-        // Not the value's own text: a value that was read in part could not be passed over.
+        // Not the value's own text: a value that was read in part could not be skipped.
         if (field.unescaped_key().get(name) != simdjson::SUCCESS ||
             field.value().get(member) != simdjson::SUCCESS) {
             return "The item is not JSON.";
@@ -63,7 +63,7 @@ void read_item(simdjson::ondemand::value value, const KeyHeaderOptions& options,
 }  // namespace
 
 BulkReading read_bulk(std::string_view json, const KeyHeaderOptions& key, std::size_t most_items) {
-    // The whole text is checked first: on demand, what follows a fault is not seen.
+    // The whole text is checked first: the on-demand parser does not see what follows a fault.
     if (!nlohmann::json::accept(json)) return {.fault = "it is no JSON"};
     simdjson::ondemand::parser parser;
     const simdjson::padded_string padded(json);

@@ -16,18 +16,19 @@ struct BulkItem {
     std::string key;   // '' together with a fault, and if the key is optional and absent
     std::string body;  // as it was written: no number loses a digit
     std::optional<KeyFault> fault{};
-    std::string malformed{};  // what is wrong with the item's form; '' where nothing is
+    std::string malformed{};  // what is wrong with the item's form; '' if nothing is
 };
 
 struct BulkReading {
     std::vector<BulkItem> items{};
-    std::string fault{};  // '' where the whole can be read
+    std::string fault{};  // '' if the whole can be read
 };
 
-// In one request, hence in one transaction.
+// The most items of one request, and so of one transaction.
 inline constexpr std::size_t most_bulk_items = 1000;
 
-// `[{"key": TEXT, "body": ANY}, ...]`, at most so many. Keys follow the rules of a route's header.
+// `[{"key": TEXT, "body": ANY}, ...]`, at most `most_items` of them. Keys follow the rules of a
+// route's header.
 BulkReading read_bulk(std::string_view json, const KeyHeaderOptions& key, std::size_t most_items);
 
 struct BulkAnswer {

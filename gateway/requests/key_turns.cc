@@ -5,7 +5,7 @@
 namespace onceward {
 namespace {
 
-// How long at least the ledger is waited for, which takes milliseconds unless it is in trouble.
+// Requests wait at least this long for the ledger. It takes milliseconds unless it is in trouble.
 constexpr std::chrono::seconds longest_look{5};
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
-// Whose turn it is: of several requests with one key in this process one is carried out, and the
-// others wait for its answer, or for their turn after it. For SinkBatcher and UpstreamRequests,
-// under their mutex; answers are sent once the mutex is free.
+// The turns of requests that have the same key in this process: one is carried out, and the others
+// wait for its answer, or for their turn after it. For SinkBatcher and UpstreamRequests, under
+// their mutex; answers are sent once the mutex is free.
 
 #include <chrono>
 #include <cstddef>
@@ -31,9 +31,9 @@ inline void tell(ToldLater& told) {
     for (auto& [one, outcome] : told) one.tell(std::move(outcome));
 }
 
-// Pure: the time is given; used by one thread at a time. Whether the first request of a key is its
-// original or a repeat only the ledger knows. Until it has answered, the others wait whatever they
-// asked for, and get no "in flight".
+// Pure: the time is given; used by one thread at a time. Only the ledger knows whether the first
+// request of a key is its original or a repeat. Until the ledger has answered, the other requests
+// wait even if they asked not to, and get no "in flight".
 class KeyTurns {
   public:
     using Clock = std::chrono::steady_clock;
@@ -45,8 +45,8 @@ class KeyTurns {
         bool key_is_known = false;  // very likely: a request with the same key has just ended
         RequestState state = RequestState::waiting;
     };
-    // Returns the request if it is to be carried out now, and then end()ed. Else it waits for the
-    // end of the one that runs, or it is answered, as the original runs and it does not wait.
+    // Returns the request if it is to be carried out now; end() follows. Otherwise it waits for the
+    // end of the running one. If that is the original, and `wait` is 0, it is answered at once.
     std::optional<Turn> admit(Turn turn, std::chrono::milliseconds wait, Clock::time_point now,
                               ToldLater& told);
     // The ledger knows nothing of the key yet, so its request is the original. Answers those that
@@ -59,8 +59,8 @@ class KeyTurns {
     // the key another effect before that request was sent.
     std::vector<Turn> end(const Digest& key, const KeyedOutcome& repeated, Clock::time_point as_of,
                           ToldLater& told);
-    // Those who have waited long enough. Only the original's request is known to be in flight; the
-    // others are to ask again.
+    // Answers the requests that have waited long enough: "in flight" if an original runs, otherwise
+    // they are to ask again.
     ToldLater late(Clock::time_point now);
     Clock::time_point next_deadline() const {
         return deadlines_.empty() ? never : deadlines_.begin()->first.first;
@@ -75,7 +75,7 @@ class KeyTurns {
     using Waiter = std::uint64_t;
     struct Waits {
         Turn turn;
-        Clock::time_point wanted;    // how long it said to wait
+        Clock::time_point wanted;    // until when it asked to wait
         Clock::time_point deadline;  // its place in `deadlines_`
     };
     struct Running {

@@ -11,8 +11,8 @@ namespace onceward {
 HttpHeaders record_headers(HttpHeaders headers,
                            std::vector<std::pair<std::string, std::string>> parameters) {
     for (auto& [name, value] : headers) name = lower_case(std::move(name));
-    // DANGER: columns and the outbox believe these, so that a client would choose its tenant. Its
-    // key is its own to name.
+    // DANGER: remove these. Columns and the outbox trust them, so a client could choose its tenant.
+    // The client may choose only its key.
     std::erase_if(headers, [](const auto& header) {
         return is_own_header(header.first) && !same_variable(header.first, "idempotency-key");
     });

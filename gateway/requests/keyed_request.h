@@ -33,7 +33,7 @@ struct KeyedRouteOptions {
     std::string name;     // the route's operation
     ResultLimits limits{};
     std::chrono::milliseconds wait{0};  // of a request whose key is being worked on
-    // Most that wait for a transaction, or a call; further ones get a 503 at once.
+    // The most requests that wait for a transaction or a call; further ones get a 503 at once.
     std::size_t waiting = 10'000;
     FrozenSessionGuard* guard = nullptr;  // the process's; may be null
     StepObserver* observer = nullptr;     // may be null
@@ -44,13 +44,14 @@ struct KeyedRequest {
     std::size_t route = 0;  // its place in GatewayOptions::routes
     HttpRequest request;
     std::vector<std::pair<std::string, std::string>> parameters;  // of the path
-    // Both as a record has them (record_headers()). A bulk's items share it, and have no others.
+    // Headers and parameters as a record has them (record_headers()); null until it is needed. The
+    // items of a bulk share it, and have no headers of their own.
     std::shared_ptr<const HttpHeaders> head;
     std::string tenant;
-    std::string key;  // '' where the route goes without one
-    Digest digest;    // of the key in its scope; a random one where there is none
+    std::string key;  // '' if the request has none
+    Digest digest;    // of the key in its scope; random if there is no key
     std::optional<Digest> fingerprint;
-    std::optional<MintedAt> minted_at;  // of the key, where the route asks for it
+    std::optional<MintedAt> minted_at;  // of the key, if the route asks for it
 };
 using KeyedOutcome = std::variant<KeyedAnswer, Problem>;
 
@@ -61,21 +62,21 @@ class RequestTarget {
     // any thread.
     using Then = std::function<void(std::size_t place, KeyedOutcome outcome)>;
     virtual ~RequestTarget() = default;
-    // All of them in one transaction, as far as none of them is refused.
+    // Carries all of them out in one transaction, unless one of them is refused.
     virtual void submit(std::vector<KeyedRequest> requests, Then then) = 0;
     // Reports what became of the key's request, once; from any thread.
     virtual void look(std::size_t route, const Digest& key,
                       std::function<void(StatusOutcome)> then) = 0;
 };
 
-// The request's headers, in lower case and without those that are the front door's own to set
+// The request's headers, in lower case and without those that only the front door may set
 // (dedup/sink/http_header_rules.h), and the path's parameters as `{name}`.
 HttpHeaders record_headers(HttpHeaders headers,
                            std::vector<std::pair<std::string, std::string>> parameters);
 
 struct TopicRecord {
     std::string topic;
-    // The idempotency key, so that repeats meet in one partition; none: any partition.
+    // The idempotency key, so that repeats meet in one partition; nullopt: any partition.
     std::optional<std::string> key;
     std::string payload;
     HttpHeaders headers;
@@ -84,8 +85,8 @@ struct TopicRecord {
 // What became of an event.
 enum class EventFate : std::uint8_t {
     taken,      // the log has it, on as many replicas as it asks for
-    too_large,  // the log takes none of that size; it is not there
-    unknown,    // it may be there all the same: who sends it again sends the same key
+    too_large,  // the log accepts no event of that size; it was not stored
+    unknown,    // it may have been stored: send it again with the same key
 };
 
 // Where a route's events go. The gateway knows no Kafka: the composition root implements this with
@@ -94,7 +95,8 @@ class TopicWriter {
   public:
     virtual ~TopicWriter() = default;
     using Done = std::function<void(EventFate)>;
-    // `done` is called once, from any thread. What becomes of one event is no matter of the others.
+    // `done` is called once, from any thread. The outcome of one event says nothing about the
+    // others.
     virtual void produce(TopicRecord record, Done done) = 0;
 };
 
@@ -111,7 +113,7 @@ Digest request_digest(const RouteOptions& route, std::string_view tenant, std::s
 // The digest of what a repeat must have in common with the first request: the target with its
 // query, and the raw body. The key's operation has only the pattern, so the path is part of this.
 Digest request_fingerprint(const HttpRequest& request);
-// The same with what FieldsDigest makes of the body in its place.
+// The same, with the result of FieldsDigest in place of the body.
 Digest request_fingerprint(const HttpRequest& request, const Digest& fields);
 
 // The digest of the fields of a body that the route's fingerprint is made of, or why there is none.
@@ -122,14 +124,14 @@ using FieldsDigest =
 // The text, or the whole number, at an RFC 6901 pointer of a JSON body.
 std::optional<std::string> field_of(const std::string& body, const std::string& pointer);
 
-// When a request's key was minted; nullopt where the time is missing or not readable.
+// When a request's key was minted; nullopt if the time is missing or not readable.
 std::optional<MintedAt> minted_at_of(const MintedSource& source, const std::string& key,
                                      const HttpHeaders& headers, const std::string& body);
 
-// What the client hears of a key that the ledger cannot judge. REQUIRES: `verdict` is late or
+// The problem that a client gets if the ledger cannot judge its key. REQUIRES: `verdict` is late or
 // early.
 Problem problem_of(Verdict verdict);
-// The same where its time is missing or not readable.
+// The same if the key's time is missing or not readable.
 Problem problem_of(const MintedSource& unreadable);
 
 // Where a request is on its way to a sink or an upstream, and what leads from one state to another.
@@ -161,7 +163,7 @@ inline constexpr auto request_machine = [] {
         }}};
 }();
 
-// False, and reported, if the event must never come in that state, which stays.
+// Returns false and logs it if the event must never come in that state. The state then stays.
 inline bool change(RequestState& state, RequestEvent event) {
     if (const auto next = request_machine.after(state, event)) {
         state = *next;

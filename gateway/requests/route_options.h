@@ -20,7 +20,8 @@
 
 namespace onceward {
 
-// Whose keys they are. A request without the tenant that its route asks for is refused.
+// Where a request names the tenant that its key belongs to. A request without the tenant that its
+// route asks for is refused.
 struct TenantSource {
     enum class Kind : std::uint8_t { none, header, claim } kind = Kind::none;
     std::string name;
@@ -46,13 +47,13 @@ struct SinkTarget {
 struct UpstreamTarget {
     Secret url;  // without its path's last slash; the request's path and query are appended
     std::chrono::milliseconds timeout{10'000};
-    // What a call becomes that was sent and not answered. release: the next request calls again;
-    // only where the upstream honours the key.
+    // What happens after a call that was sent and not answered. release: the next request calls
+    // again; only if the upstream honours the key.
     enum class OnUnknown : std::uint8_t { hold, release } on_unknown = OnUnknown::hold;
     // Whether the upstream makes one effect of two calls with the same downstream key.
     bool honours_key = false;
-    // The upstream says that nothing happened, so that the key is free. With `honours_key` all
-    // that passes is: 408, 425, 429 and 5xx.
+    // With these statuses the upstream says that nothing happened, so that the key is free. With
+    // `honours_key` all temporary failures do so: 408, 425, 429 and 5xx.
     std::vector<int> free_on = {408, 425, 429, 503};
     std::size_t concurrency = 8;
     std::vector<std::string> allow_private;
@@ -75,25 +76,26 @@ struct RouteOptions {
     // When the key was minted: a field is an RFC 6901 pointer into the body.
     MintedSource minted_at;
     TenantSource tenant;
-    bool token = false;  // a bearer token is asked for
+    bool token = false;  // a bearer token is required
     std::optional<SignatureOptions> signature;
     // Whether the same key with another target or body is a conflict; else it is a duplicate.
     bool fingerprint = true;
-    // Paths of the body, as for a column: what their fields have in canonical form counts in place
-    // of the raw body. Empty: the raw body.
+    // Paths into the body, as for a column. Their fields, in canonical form, are compared in place
+    // of the raw body. Empty: the raw body is compared.
     std::vector<std::string> fingerprint_fields;
     // The header that says, with `true`, that an answer is an earlier request's.
     std::string replay_header = "Idempotent-Replayed";
-    // Says for how many seconds a key is known at least; '': nothing says so.
+    // The header that says for how many seconds at least a key is known; '': there is none.
     std::string window_header;
     std::chrono::seconds window{0};
     // The path where GET returns what became of a key of this route, with the same tenant and token
     // and the key in its header; '': there is none. Only for a route to a sink or to an upstream.
     std::string status_path;
-    // Most requests of it that are under way at once, and hold a connection each; more get a 503 at
-    // once. 0: a share of those that are free (gateway/requests/route_traffic.h).
+    // The most requests of this route that are under way at the same time; each holds a connection.
+    // Further ones get a 503 at once. 0: a share of the free connections
+    // (gateway/requests/route_traffic.h).
     std::size_t at_once = 0;
-    // How long a request waits where the first one with its key still runs, before it gets its 409.
+    // How long a request waits while the first one with its key still runs, before it gets a 409.
     std::chrono::milliseconds wait{0};
     std::optional<RateLimit> tenant_rate;
     std::optional<RateLimit> key_rate;

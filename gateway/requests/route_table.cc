@@ -22,8 +22,8 @@ std::vector<std::string> segments_of(std::string_view path) {
 
 bool is_parameter(std::string_view segment) { return segment.starts_with('{'); }
 
-// Decoded before they are compared: `/%6Frders` is `/orders`, and must not pass by a limit that is
-// set on it.
+// Segments are decoded before they are compared: `/%6Frders` is `/orders`, and must not evade a
+// limit that is set on it.
 std::optional<std::vector<std::string>> decoded_segments(std::string_view path) {
     if (!path.starts_with('/')) return std::nullopt;
     std::vector<std::string> segments = segments_of(path);

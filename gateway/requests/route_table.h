@@ -15,11 +15,11 @@ struct RoutePattern {
     std::string path;    // such as `/orders/{id}`
 };
 
-// Why this cannot be a pattern; '' where it can.
+// Why this cannot be a pattern; '' if it can.
 std::string fault_of(const RoutePattern& pattern);
 
-// What the keys of a route are keys of: `POST /orders/{id}`. The pattern and not the path, so that
-// a key sent to two orders is one key, and meets its conflict.
+// The operation within which a route's keys are unique: `POST /orders/{id}`. It is the pattern, not
+// the path, so that a key sent to two orders is one key, and leads to a conflict.
 std::string operation_of(const RoutePattern& pattern);
 
 // Whether some request fits both, and neither is the more exact one.
@@ -37,10 +37,10 @@ class RouteTable {
         std::size_t route = 0;  // found: the pattern's place
         // found: name and percent-decoded text of each `{name}`
         std::vector<std::pair<std::string, std::string>> parameters{};
-        std::string allow{};  // other_method: the methods that there are, as `Allow` has them
+        std::string allow{};  // other_method: the methods of that path, as `Allow` has them
     };
     // If several paths fit, one with a word wins over one with a `{name}` at the first place where
-    // they differ. Then the method.
+    // they differ. The method is compared after that.
     Match match(std::string_view method, std::string_view path) const;
 
   private:

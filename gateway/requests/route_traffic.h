@@ -1,5 +1,5 @@
 #pragma once
-// What the routes answered, counted, for the process's metrics. Thread-safe.
+// Counts what the routes answered, for the process's metrics. Thread-safe.
 
 #include <algorithm>
 #include <array>
@@ -22,14 +22,14 @@ namespace onceward {
 // target must leave some for the others. Pure; used by one thread at a time.
 class RequestRoom {
   public:
-    // `bounds`: of each route; 0 for its share of what is free.
+    // `bounds`: one for each route; 0 is a share of the free connections.
     RequestRoom(std::size_t connections, std::vector<std::size_t> bounds)
         : connections_(connections), bounds_(std::move(bounds)), held_(bounds_.size()) {}
-    // False where the route has as many under way as it may.
+    // Returns false if the route has as many requests under way as it may.
     bool enter(std::size_t route) {
         const std::size_t free = connections_ - std::min(connections_, total_);
-        // Four times what is free: one busy route gets four fifths of all, two get four ninths
-        // each, and however many there are some are left.
+        // Four times the free connections: one busy route gets four fifths of all, two get four
+        // ninths each, and some are left even if there are many.
         const std::size_t bound = bounds_[route] == 0 ? 4 * free : bounds_[route];
         if (held_[route] >= bound) return false;
         ++held_[route];
@@ -56,31 +56,31 @@ struct RequestBounds {
 using RequestTimes = DurationHistogram<RequestBounds>;
 
 struct RouteTraffic {
-    // `POST /orders/{id}`, `GET /order-keys` of a status path; '' of requests for no route, and of
-    // what the server answers by itself
+    // `POST /orders/{id}`, or `GET /order-keys` for a status path. '' for requests that match no
+    // route, and for what the server answers by itself.
     std::string route;
     std::map<int, std::int64_t> statuses;  // requests, by the status of their answer
     std::int64_t replayed = 0;             // those that got an earlier request's answer
     RequestTimes times{};                  // from their last byte to their answer
     std::int64_t under_way = 0;            // that have no answer yet
-    std::int64_t full = 0;                 // refused, as too many were
+    std::int64_t full = 0;                 // refused, as too many were under way
 };
 
 class Traffic {
   public:
     // Counted in the order of the front door's table: the routes, then their status paths.
     explicit Traffic(const GatewayOptions& options);
-    // False where too many requests of the route are under way: this one is to be refused.
+    // Returns false if too many requests of the route are under way: refuse this one.
     bool begin(std::size_t place);
     void end(std::size_t place);
-    // `place`: the route's; none for none.
+    // `place`: the route's; nullopt if no route matches.
     void count(std::optional<std::size_t> place, const HttpResponse& response,
                std::chrono::steady_clock::duration took);
     std::vector<RouteTraffic> read() const;
 
   private:
     mutable Mutex mutex_;
-    std::vector<RouteTraffic> routes_ ONCEWARD_GUARDED_BY(mutex_);  // one more than there are
+    std::vector<RouteTraffic> routes_ ONCEWARD_GUARDED_BY(mutex_);  // the last: no route
     RequestRoom room_ ONCEWARD_GUARDED_BY(mutex_);
 };
 

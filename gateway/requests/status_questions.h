@@ -1,7 +1,7 @@
 #pragma once
-// Queries for the status of keys that wait for PostgreSQL, which may never answer: each is answered
-// once, when it was read or at its deadline, and those that were handed out to be read are still
-// here. Not thread-safe: its user's mutex guards it. The answers are sent without the mutex.
+// Status queries that wait for PostgreSQL, which may never answer. Each is answered once, when its
+// key was read or at its deadline; a query that was handed out to be read stays here until then.
+// Not thread-safe: its user's mutex guards it. The answers are sent without the mutex.
 
 #include <atomic>
 #include <chrono>
@@ -36,7 +36,7 @@ class StatusQuestions {
     using Clock = StatusQuestion::Clock;
     using Pointer = std::shared_ptr<StatusQuestion>;
 
-    // False: `most` wait already, and this one was not taken (`then` is left as it was).
+    // Returns false if `most` wait already: this one was not taken (`then` is left as it was).
     bool ask(const Digest& key, StatusQuestion::Then& then, Clock::time_point deadline,
              std::size_t most) {
         while (!open_.empty() && open_.front()->told) open_.pop_front();
@@ -47,7 +47,7 @@ class StatusQuestions {
     }
     bool none_unread() const { return unread_.empty(); }
     std::vector<Pointer> take_unread() { return std::exchange(unread_, {}); }
-    // Those whose answer remains unknown, in the order of their deadlines.
+    // Takes the queries past their deadline, in the order of their deadlines.
     std::vector<Pointer> take_overdue(Clock::time_point now) {
         std::vector<Pointer> overdue;
         while (!open_.empty() && (open_.front()->told || open_.front()->deadline <= now)) {
@@ -67,7 +67,7 @@ class StatusQuestions {
 
   private:
     std::deque<Pointer> open_;     // all that may still be unanswered; their deadlines ascend
-    std::vector<Pointer> unread_;  // of them
+    std::vector<Pointer> unread_;  // those that nobody has taken to read
 };
 
 inline std::vector<Digest> keys_of(const std::vector<StatusQuestions::Pointer>& questions) {
@@ -76,7 +76,7 @@ inline std::vector<Digest> keys_of(const std::vector<StatusQuestions::Pointer>& 
     return keys;
 }
 
-// Answers each with what was read of it; `known` is nullopt where nothing could be read.
+// Answers each with what was read of it; `known` is nullopt if nothing could be read.
 inline void tell(const std::vector<StatusQuestions::Pointer>& questions,
                  std::optional<std::vector<StatusOutcome>> known = std::nullopt) {
     for (std::size_t i = 0; i < questions.size(); ++i) {

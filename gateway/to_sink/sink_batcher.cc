@@ -39,8 +39,8 @@ std::chrono::steady_clock::time_point first_deadline(const Batch& batch) {
 
 }  // namespace
 
-// A request that arrives while a batch runs must be answered long before its deadline, so that a
-// batch may take only a small share of it.
+// A request that arrives while a batch runs must be answered long before its deadline, so a batch
+// may take only a small share of that time.
 SinkBatcher::SinkBatcher(SinkBatcherOptions options)
     : options_(std::move(options)),
       size_(options_.batch,
@@ -92,11 +92,12 @@ void SinkBatcher::finish(Later& later) {
     tell(later.told);
 }
 
-// A request that waited for another one has the deadline of its arrival. REQUIRES: the mutex is
-// held.
+// A request that waited for another one keeps the deadline that its arrival gave it. REQUIRES: the
+// mutex is held.
 void SinkBatcher::admit(KeyTurns::Turn turn, Later& later) {
     const auto now = Clock::now();
-    // Those of one bulk are in one transaction: a repeat among them waits for it, however long.
+    // The requests of one bulk are in one transaction: a repeat among them waits up to its
+    // deadline.
     const auto known = groups_.find(turn.request.digest);
     const bool own = known != groups_.end() && known->second == turn.group;
     const auto until = turn.arrived + std::min(options_.wait, options_.longest_request);
@@ -151,8 +152,8 @@ std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std:
     return batch;
 }
 
-// Takes those that have waited long enough and must be answered, and one to be tried: a try may
-// take its whole patience, and the next batch waits for it.
+// Takes the requests that have waited long enough and must be answered, and one more to be tried.
+// Only one: a try may take its whole patience, and the next batch waits for it.
 void SinkBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
     const auto now = Clock::now();
     bool tries = false;
@@ -191,7 +192,7 @@ void SinkBatcher::tell_originals(std::span<const Digest> keys) {
         for (const Digest& key : keys) {
             turns_.original(key, Clock::now(), later.told);
         }
-        // Who waited for the ledger's answer may have wanted to wait less long.
+        // Requests that waited for the ledger's answer may have asked for a shorter wait.
         later.deadline = is_earlier_deadline();
     }
     finish(later);
@@ -210,8 +211,8 @@ void SinkBatcher::run(const std::stop_token& stop) {
             size_.took(requests.size(), Clock::now() - begun);
             hold_unfinished(batch);
         } catch (const std::exception& error) {
-            // What is not PostgreSQL's: a schema of another version, a ledger with another store,
-            // a format that cannot be set up.
+            // Failures other than PostgreSQL's: a schema of another version, a ledger with another
+            // store, a format that cannot be set up.
             log_error("http.batch_failed", {{"route", options_.name}, {"error", error.what()}});
         }
         answer_all(batch);
@@ -221,7 +222,7 @@ void SinkBatcher::run(const std::stop_token& stop) {
             questions = questions_.take_unread();
         }
         if (questions.empty()) continue;
-        // After a batch and in its session: what it reports was committed.
+        // Queries follow a batch, in its session: what they report was committed.
         tell(questions, session ? session->look(keys_of(questions)) : std::nullopt);
     }
 }
@@ -230,7 +231,7 @@ void SinkBatcher::look(std::size_t, const Digest& key, std::function<void(Status
     StatusOutcome outcome = ask_again_soon();
     {
         const MutexLock lock(mutex_);
-        // What runs may be a repeat: then its ledger knows what became of the key.
+        // The running request may be a repeat: then the ledger knows what became of the key.
         StatusQuestion::Then asked = [this, key, then](StatusOutcome known) {
             bool runs = false;
             {
@@ -298,9 +299,9 @@ SinkBatcher::Clock::time_point SinkBatcher::next_deadline() const {
                      queue_.empty() ? never : queue_.front()->request.deadline});
 }
 
-// Requests past their deadline, of the running batch and of those that are held until it ends. The
-// batch may never end: its COMMIT can wait for a standby, or the server be silent. Their keys stay
-// in flight.
+// Takes the requests past their deadline from the running batch, and from those that are held until
+// it ends. The batch may never end: its COMMIT can wait for a standby, or the server can be silent.
+// The keys stay in flight.
 std::vector<Asking> SinkBatcher::tell_late(Clock::time_point now) {
     std::vector<Asking> late;
     if (std::min(running_deadline_, held_deadline_) > now) return late;
@@ -315,7 +316,7 @@ std::vector<Asking> SinkBatcher::tell_late(Clock::time_point now) {
     return late;
 }
 
-// What was submitted together goes together, as its effects would.
+// Requests that were submitted together are taken together, as their effects would be.
 std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::take_overdue(Clock::time_point now) {
     std::vector<std::unique_ptr<Queued>> overdue;
     while (!queue_.empty() &&
@@ -332,8 +333,8 @@ std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::take_overdue(Cloc
 void SinkBatcher::watch(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
-        // One that has become a later one wakes it all the same: that is once for each of those,
-        // and not for each request.
+        // A deadline that has moved to a later time still wakes the watcher: once for each such
+        // deadline, not once for each request.
         watched_ = next_deadline();
         wake_watch_.wait_until(lock, stop, watched_,
                                [&]() ONCEWARD_REQUIRES(mutex_) { return is_earlier_deadline(); });

@@ -4,7 +4,7 @@
 // own. A request whose key another process works on is tried again along with the next batches,
 // which do not wait for it. Thread-safe; every request is answered once, at its deadline at the
 // latest, or a second later if it is in a transaction that does not end. If PostgreSQL is away,
-// requests wait for it until then.
+// requests wait for it until their deadline.
 
 #include <algorithm>
 #include <chrono>
@@ -58,7 +58,7 @@ class BatchSize {
 class SinkBatcher final : public RequestTarget {
   public:
     explicit SinkBatcher(SinkBatcherOptions options);
-    // What still waits gets a 503; what is in a transaction is carried out.
+    // Requests that still wait get a 503; those in a transaction are carried out.
     ~SinkBatcher() override;
     void submit(std::vector<KeyedRequest> requests, Then then) override;
     void look(std::size_t route, const Digest& key,
@@ -67,7 +67,7 @@ class SinkBatcher final : public RequestTarget {
   private:
     using Clock = std::chrono::steady_clock;
     struct Queued;
-    // What is done once the mutex is free: a thread that is woken under it only waits for it.
+    // What is done after the mutex is released: a thread that is woken before only waits for it.
     struct Later {
         ToldLater told;
         bool work = false;
@@ -93,23 +93,23 @@ class SinkBatcher final : public RequestTarget {
     void answer_all(std::vector<std::unique_ptr<Queued>>& requests);
 
     SinkBatcherOptions options_;
-    BatchSize size_;  // of the worker's thread
+    BatchSize size_;  // used only by the worker's thread
     Mutex mutex_;
     std::condition_variable_any wake_;        // work
     std::condition_variable_any wake_watch_;  // a deadline
     // In the order of their deadlines.
     std::deque<std::unique_ptr<Queued>> queue_ ONCEWARD_GUARDED_BY(mutex_);
-    // Elsewhere; in the order of their next tries.
+    // Another process works on their keys. In the order of their next tries.
     std::deque<std::unique_ptr<Queued>> held_ ONCEWARD_GUARDED_BY(mutex_);
     std::vector<Queued*> running_ ONCEWARD_GUARDED_BY(mutex_);  // the batch that is carried out
-    // The deadline of the first of them, and of those that are held, that was not answered.
+    // The first deadline of the running requests, and of the held ones, that were not answered.
     Clock::time_point running_deadline_ ONCEWARD_GUARDED_BY(mutex_) = never;
     Clock::time_point held_deadline_ ONCEWARD_GUARDED_BY(mutex_) = never;
     // The watcher sleeps until then.
     Clock::time_point watched_ ONCEWARD_GUARDED_BY(mutex_) = never;
     StatusQuestions questions_ ONCEWARD_GUARDED_BY(mutex_);
     KeyTurns turns_ ONCEWARD_GUARDED_BY(mutex_);
-    // The keys that are worked on.
+    // The keys that are worked on, with the groups of their requests.
     std::unordered_map<Digest, std::uint64_t> groups_ ONCEWARD_GUARDED_BY(mutex_);
     std::uint64_t last_group_ ONCEWARD_GUARDED_BY(mutex_) = 0;
     bool stopping_ ONCEWARD_GUARDED_BY(mutex_) = false;

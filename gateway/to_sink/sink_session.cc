@@ -12,12 +12,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a batch's claims wait for those of other processes. A transaction rarely lasts as long;
-// while it does all others of this batch wait as well, and the route's next ones.
+// How long a batch's claims wait for those of other processes. A transaction rarely lasts that
+// long. While it does, the other requests of this batch wait as well, and so do the route's next
+// ones.
 constexpr std::chrono::milliseconds usual_patience = 50ms;
 
-// Where a session counts its requests from: anywhere, so that no other has the same numbers, and
-// far enough from the end.
+// The number from which a session counts its requests: random, so that no other session has the
+// same numbers, and far enough from the maximum.
 std::int64_t random_number() {
     const Digest random = random_digest();
     std::uint64_t number = 0;
@@ -75,7 +76,7 @@ void SinkSession::carry_out(const std::vector<WaitingRequest*>& requests) {
     }
 }
 
-// The claims are asked only of what has no result.
+// Only keys without a result are looked up among the claims.
 std::optional<std::vector<StatusOutcome>> SinkSession::look(std::span<const Digest> keys) try {
     session_.open();
     results_->begin();
@@ -111,7 +112,7 @@ std::optional<std::vector<StatusOutcome>> SinkSession::look(std::span<const Dige
     return std::nullopt;
 }
 
-// What a record has; its views are of the request.
+// The request as a record; the record's views are into the request.
 Record SinkSession::record_of(KeyedRequest& request) {
     Record record;
     record.offset = Offset{++sequence_};
@@ -134,9 +135,9 @@ bool SinkSession::decode(WaitingRequest& waiting) {
     intake_.take(record_of(at.request), key, at.chunk);
     const Message& message = at.message();
     if (!message.rejection) return true;
-    // Nothing of it was claimed, so that a corrected one passes under the same key.
+    // Nothing was claimed for it, so that a corrected request passes under the same key.
     const bool unreadable = message.rejection->kind == Rejection::Kind::undecodable;
-    // It names columns and quotes no values.
+    // The reason names columns and quotes no values.
     log_info("http.rejected", {{"route", options_.name},
                                {"digest", hex(message.digest)},
                                {"error", message.rejection->reason}});
@@ -161,7 +162,7 @@ void SinkSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
 
 SinkSession::Step SinkSession::attempt(Parts& parts) try {
     session_.open();
-    // Only now: a sink encodes by what it has seen of its target.
+    // Messages are made only now: a sink encodes by what it has read of its target.
     std::erase_if(parts.front(), [this](WaitingRequest* waiting) {
         return waiting->at.chunk.messages.empty() && !decode(*waiting);
     });
@@ -188,8 +189,8 @@ SinkSession::Step SinkSession::attempt(Parts& parts) try {
 }
 
 void SinkSession::set_up(Connection& connection) {
-    // DANGER: each time. A fail-over may have lost the registration, and its number may be another
-    // ledger's now: claims would go to a foreign ledger.
+    // DANGER: register in each new session. A fail-over may have lost the registration, and its
+    // number may belong to another ledger now: claims would go to a foreign ledger.
     const RegisteredLedger registered = register_requests(
         connection, options_.ledger, options_.service, options_.name, longest_request(options_));
     if (!claims_ || registered != registered_) {

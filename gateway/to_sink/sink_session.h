@@ -24,29 +24,29 @@
 
 namespace onceward {
 
-// A sink, and what makes messages for it of records: the gateway knows no decoder.
+// A sink, and the function that makes its messages from records: the gateway knows no decoder.
 struct SinkIntake {
     std::unique_ptr<Sink> sink;
-    // Adds the message to the chunk, encoded, or rejected. It has the key that is given.
+    // Adds the record's message to the chunk, with the given key, encoded or rejected.
     std::function<void(Record, const MessageKey&, Chunk&)> take;
 };
 
 // The ledger's reach is global.
 struct SinkBatcherOptions : KeyedRouteOptions {
-    // A request that is not carried out by then is answered with 503. Claims are kept longer by as
-    // much.
+    // A request that is not carried out within this time is answered with 503. Claims are kept
+    // longer by the same time.
     std::chrono::milliseconds longest_request{30'000};
     // Most bytes of answers that are remembered for repeats, so that they are not read each time.
     // They are used after the claims said `duplicate`, and only while the database has them.
     std::size_t cache_bytes = 4 * 1024 * 1024;
-    // Most requests in a transaction; more holds more locks. Fewer where they are slow.
+    // The most requests in a transaction; more hold more locks. It takes fewer if they are slow.
     std::size_t batch = 500;
     std::shared_ptr<LogWindows> log_windows{};  // the process's
     // Made in the batcher's thread, and used there.
     std::function<SinkIntake()> intake{};
-    // A batch ran into statement_timeout.
+    // Called when a batch ran into statement_timeout.
     std::function<void()> timed_out = {};
-    // The batcher's own: see SinkTransaction::Parts.
+    // Set by the batcher itself: see SinkTransaction::Parts.
     std::function<void(std::span<const Digest>)> originals = {};
 };
 
@@ -60,22 +60,21 @@ struct WaitingRequest {
     std::chrono::steady_clock::time_point deadline;
     // Until then it waits for another process that works on its key; not after the deadline.
     std::chrono::steady_clock::time_point wait_until{};
-    // Between two batches the batcher's; within one its session's. held: another process works on
-    // its key, or did so just now.
+    // Belongs to the batcher between two batches, and to the session within one. held: another
+    // process works on its key, or did so just now.
     RequestState state = RequestState::queued;
 };
 
 class SinkSession {
   public:
-    // How long a batch's claims wait for another process's claims once one of them had to: until
-    // the waiting request is alone, and in its further tries.
+    // How long claims wait for another process's claim after one of the batch had to wait: until
+    // the waiting request is isolated, and in its further tries.
     static constexpr std::chrono::milliseconds short_patience{10};
 
-    // Both outlive it. Once a stop is requested what is not in a transaction is given up.
+    // Both outlive it. After a stop request, what is not in a transaction is given up.
     SinkSession(const SinkBatcherOptions& options, const std::stop_token& stop);
 
-    // Each of them is decided then, but for those `held` that may wait longer: these are to be
-    // given again.
+    // Decides each of them, except those that are `held` and may wait longer: pass these again.
     void carry_out(const std::vector<WaitingRequest*>& requests);
     // What became of these keys, as far as it is committed; nullopt if PostgreSQL does not answer.
     std::optional<std::vector<StatusOutcome>> look(std::span<const Digest> keys);
@@ -105,16 +104,16 @@ class SinkSession {
     const std::stop_token& stop_;
     SinkIntake intake_;
     RegisteredLedger registered_;
-    std::unique_ptr<ClaimStore> claims_;  // of that ledger, as the results
+    std::unique_ptr<ClaimStore> claims_;  // of that ledger, like the results
     std::unique_ptr<ResultStore> results_;
     std::unique_ptr<SinkTransaction> transaction_;
     ServerSession session_;
     std::int64_t sequence_;
     FailureSeries failures_;
-    std::chrono::milliseconds patience_{0};  // with another's claim
+    std::chrono::milliseconds patience_{0};  // for another's claim
     RefusalSearch search_;
     bool searching_ = false;  // the next attempt searches for what the sink refuses
-    bool refused_ = false;    // a batch of the first part's requests, since the last search
+    bool refused_ = false;    // the sink refused the first part as a batch
 };
 
 }  // namespace onceward

@@ -69,7 +69,7 @@ SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) 
         log_warning("http.statement_timeout",
                     {{"route", options_.name}, {"requests", parts.front().size()}});
     }
-    // Without a session it was none of the batch's statements.
+    // Without a session, the failure is not from a statement of the batch.
     const Origin origin = session_ ? transaction_->origin() : Origin::ours;
     const FailureAction action = failures_.met(error, origin);
     if (action == FailureAction::stop && origin == Origin::sink && begin_search(parts)) {
@@ -83,8 +83,8 @@ SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) 
             }
             return Step::again;
         case FailureAction::reconnect:
-            // DANGER: in doubt. Never asked by SELECT: the same requests again, and a claim
-            // whose result carries our own attempt is this one's.
+            // DANGER: the COMMIT may be in doubt. Never ask by SELECT whether it landed: try the
+            // same requests again. A claim whose result carries our own attempt is ours.
             for (WaitingRequest* waiting : parts.front()) {
                 waiting->at.in_doubt = waiting->at.in_doubt || error.diagnosis().in_doubt;
             }

@@ -9,9 +9,9 @@
 namespace onceward {
 namespace {
 
-// More of them are cheaper by COPY and arrays, whose round trips they share.
+// More requests are cheaper by COPY and arrays, whose round trips they share.
 constexpr std::size_t most_at_once = 32;
-// A repeat of a key waits as long at most before it hears that the key is worked on.
+// A repeat of a key waits at most this long before it is told that the key is worked on.
 constexpr std::chrono::milliseconds longest_at_once{200};
 
 void ask_now(std::span<RequestInBatch* const> requests) {
@@ -44,8 +44,9 @@ Settlement SinkTransaction::attempt(Connection& connection,
     return unfenced.land([&](Transaction& transaction) { replay(transaction, known); });
 }
 
-// A log decides at its end. A request that is in doubt may be its own duplicate. A key that is
-// probably known would fail here, and the next batches would then take the slow way too.
+// Not with a log, which decides at its end. A request that is in doubt may be its own duplicate. A
+// key that is probably known would fail here, and the next batches would then take the slow way
+// too.
 bool SinkTransaction::may_be_at_once(std::span<RequestInBatch* const> requests) const {
     return parts_.table && requests.size() <= most_at_once &&
            std::ranges::none_of(requests, [](const RequestInBatch* request) {
@@ -64,9 +65,9 @@ bool SinkTransaction::land_at_once(Connection& connection,
     presumption_.was_right();
     return true;
 } catch (const PostgresError& error) {
-    // DANGER: a lost session is in doubt. It must not be done with care as if nothing had landed.
+    // DANGER: a lost session is in doubt. The careful way must not run as if nothing had landed.
     if (error.diagnosis().connection_lost) throw;
-    // Done with care next, it meets the same where that is not about the keys.
+    // The careful way is next. It meets the same failure if that is not about the keys.
     presumption_.was_wrong();
     return false;
 }
@@ -84,8 +85,8 @@ std::optional<std::vector<Connection::Planned>> SinkTransaction::statements_at_o
     if (!rows) return std::nullopt;
     auto results = parts_.results.put_as_new(claims->generation, answer(requests, {}));
     if (!results) return std::nullopt;
-    // Nobody who waits hears that a key is worked on before it is claimed with care, so that
-    // nothing here may take long.
+    // Only the careful way tells waiting requests that their key is worked on, so nothing here may
+    // take long.
     std::vector<Connection::Planned> all{
         {sql::claims_lock_shortly,
          {*parts_.table, std::to_string(patience.count()), std::to_string(limit.count())}}};
@@ -195,7 +196,7 @@ std::vector<ResultStore::Stored> SinkTransaction::answer(std::span<RequestInBatc
     std::vector<ResultStore::Stored> stored;
     for (std::size_t i = 0; i < fresh.size(); ++i) {
         RequestInBatch& request = *fresh[i];
-        // Too large ones go without their body: the configuration takes no other policy here.
+        // A result that is too large loses its body: the configuration allows no other policy here.
         const MessageResult result =
             storable(std::move(results[i]), parts_.limits).value_or(MessageResult{});
         request.outcome = KeyedAnswer{.state = KeyState::fresh, .result = response_of(result)};

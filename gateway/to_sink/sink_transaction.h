@@ -20,7 +20,7 @@
 
 namespace onceward {
 
-// A request among those of a batch. It stays where it is: its message has views of it.
+// A request of a batch. It must not move, because its message has views into it.
 struct RequestInBatch {
     KeyedRequest request;
     Chunk chunk;             // the request as a message, the only one
@@ -30,7 +30,7 @@ struct RequestInBatch {
     KeyedOutcome outcome{};  // of the last attempt; counts once that was committed
     // When the database was asked for the outcome: the last attempt's COMMIT, or else its start.
     std::chrono::steady_clock::time_point as_of = never;
-    // REQUIRES: it was made.
+    // REQUIRES: the message was made.
     Message& message() {
         expects(!chunk.messages.empty(), "the request's message was made");
         return chunk.messages.front();
@@ -45,20 +45,20 @@ class SinkTransaction {
         Sink& sink;
         BatchContext context;
         ResultLimits limits;
-        // The ledger's number where it is a table: a claim waits there for a transaction that has
-        // claimed the key and is not at its end. A log finds such a one at its own end.
+        // The ledger's number if it is a table. There a claim waits for an unfinished transaction
+        // that has claimed the key. With a log, a transaction finds this out only at its own end.
         std::optional<int> table{};
         StepObserver* observer = nullptr;  // may be null
         // May be empty. Called with the keys that are claimed now for the first time, before the
-        // sink.
+        // sink writes.
         std::function<void(std::span<const Digest>)> originals = {};
     };
     explicit SinkTransaction(Parts parts) : parts_(std::move(parts)) {}
 
-    // `again`: what was presumed did not hold; nothing of it landed. REQUIRES: no two of them have
-    // the same digest, none is rejected. Where a claim waits for longer than `patience` it fails
-    // (55P03) while claiming(). Few requests are tried in one round trip first, as if all of their
-    // keys were new.
+    // Returns `again` if a presumption did not hold; then nothing landed. REQUIRES: no two requests
+    // have the same digest, none is rejected. If a claim waits longer than `patience`, it fails
+    // (55P03) while claiming() is true. Few requests are tried in one round trip first, as if all
+    // of their keys were new.
     Settlement attempt(Connection& connection, std::span<RequestInBatch* const> requests,
                        std::chrono::milliseconds patience);
     // Finds the requests that the sink refuses, as RefusalSearch::run() says, and rolls back.
@@ -96,7 +96,7 @@ class SinkTransaction {
                                            std::span<RequestInBatch* const> fresh);
     void replay(Transaction& transaction, std::span<RequestInBatch* const> known);
     Parts parts_;
-    CopyPresumption presumption_;  // of keys that are all new
+    CopyPresumption presumption_;  // that all keys are new
     Origin origin_ = Origin::ours;
     bool claiming_ = false;
 };

@@ -102,7 +102,7 @@ void UpstreamRequests::ask(const std::stop_token& stop) {
     }
 }
 
-// A request that waited for another one has the deadline of its arrival.
+// A request that waited for another one keeps the deadline that its arrival gave it.
 void UpstreamRequests::admit(KeyTurns::Turn turn, ToldLater& told) {
     const auto now = Clock::now();
     if (stopping_ || queue_.size() >= options_.waiting) {
@@ -142,7 +142,8 @@ UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) 
             Work work{.request = std::move(ready->front())};
             ready->pop_front();
             change(work.request->state, RequestEvent::take);
-            // From now on this thread may be in a call, after it was notified for another request.
+            // This thread is busy from now on, and the notification may have been for another
+            // request.
             if (!queue_.empty() || !held_.empty() || !in_doubt_.empty()) wake_.notify_one();
             return work;
         }
@@ -167,7 +168,7 @@ void UpstreamRequests::tell_original(const Digest& key) {
     tell(told);
 }
 
-// Nothing was called for it, and its client was asked to send it again.
+// No call was made for this claim, and its client was asked to send the request again.
 void UpstreamRequests::let_go_later(const ClaimInDoubt& claim) {
     const MutexLock lock(mutex_);
     in_doubt_.push_back(claim);
@@ -175,7 +176,7 @@ void UpstreamRequests::let_go_later(const ClaimInDoubt& claim) {
     wake_.notify_one();
 }
 
-// False where it has waited long enough.
+// Returns false if the key is not in flight elsewhere, or the request has waited long enough.
 bool UpstreamRequests::hold(Queued& queued, UpstreamSession::Carried& carried) {
     const auto next = Clock::now() + looked_for_again;
     if (!carried.elsewhere || next >= queued.wait_until) return false;
@@ -209,7 +210,8 @@ void UpstreamRequests::run(const std::stop_token& stop) {
         }
         std::optional<Queued>& queued = work.request;
         const Digest key = queued->request.digest;
-        // DANGER: its client has given up, or is being asked to send it again right now.
+        // DANGER: make no call after the deadline. The client has given up, or is being asked right
+        // now to send the request again.
         if (queued->deadline <= Clock::now()) {
             answer(key, *queued, {.outcome = ask_again_soon()});
             continue;
@@ -219,7 +221,8 @@ void UpstreamRequests::run(const std::stop_token& stop) {
             if (!session) session = std::make_unique<UpstreamSession>(options_, stop);
             carried = session->carry_out(std::move(queued->request), queued->deadline);
         } catch (const std::exception& error) {
-            // What is not PostgreSQL's: a schema of another version, a ledger with another store.
+            // Failures other than PostgreSQL's: a schema of another version, a ledger with another
+            // store.
             log_error("http.upstream_failed", {{"route", options_.name}, {"error", error.what()}});
             session.reset();
         }
@@ -254,7 +257,7 @@ UpstreamRequests::Clock::time_point UpstreamRequests::next_deadline() const {
     return next;
 }
 
-// Together with the answer for each.
+// Takes the requests that are overdue, each with its answer in `known`.
 std::vector<UpstreamRequests::Queued> UpstreamRequests::take_overdue(Clock::time_point now) {
     std::vector<Queued> overdue;
     while (!queue_.empty() && queue_.front().deadline <= now) {

@@ -1,9 +1,10 @@
 #pragma once
 // Carries requests to an upstream, each by itself. One for each route, with a thread, a session and
-// a client for each call that may be under way. Thread-safe; every request is answered once. One
-// that waited for its turn as long as `patience` gets an answer that says so, and is never called.
-// Of several with one key in this process one is carried out, and the others wait or get 409; one
-// whose key another process has in flight is tried again for as long as it waits.
+// a client for each call that may be under way. Thread-safe; every request is answered once. A
+// request that waited for its turn as long as `patience` gets an answer that says so, and is never
+// sent. Of several requests with one key in this process one is carried out, and the others wait or
+// get 409. A request whose key another process has in flight is tried again for as long as it
+// waits.
 
 #include <atomic>
 #include <condition_variable>
@@ -23,9 +24,9 @@ namespace onceward {
 class UpstreamRequests final : public RequestTarget {
   public:
     explicit UpstreamRequests(UpstreamRequestOptions options);
-    // What still waits gets a 503; calls under way are waited for, up to their time-out.
+    // Requests that still wait get a 503; calls under way are waited for, up to their time-out.
     ~UpstreamRequests() override;
-    // Each in transactions of its own.
+    // Carries out each request in transactions of its own.
     void submit(std::vector<KeyedRequest> requests, Then then) override;
     void look(std::size_t route, const Digest& key,
               std::function<void(StatusOutcome)> then) override;
@@ -48,7 +49,7 @@ class UpstreamRequests final : public RequestTarget {
     void answer(const Digest& key, Queued& queued, UpstreamSession::Carried carried)
         ONCEWARD_EXCLUDES(mutex_);
     void run(const std::stop_token& stop);
-    // Neither of the two where a stop is requested.
+    // Has neither of the two if a stop is requested.
     struct Work {
         std::optional<Queued> request{};
         std::optional<ClaimInDoubt> in_doubt{};
@@ -73,7 +74,7 @@ class UpstreamRequests final : public RequestTarget {
     std::condition_variable_any wake_asker_;  // a question
     // Nearly in the order of their deadlines.
     std::deque<Queued> queue_ ONCEWARD_GUARDED_BY(mutex_);
-    // Elsewhere in flight; in the order of their next tries.
+    // In flight in another process; in the order of their next tries.
     std::deque<Queued> held_ ONCEWARD_GUARDED_BY(mutex_);
     // Claims whose call never began: they are released again and again until PostgreSQL answers.
     std::deque<ClaimInDoubt> in_doubt_ ONCEWARD_GUARDED_BY(mutex_);
@@ -82,7 +83,8 @@ class UpstreamRequests final : public RequestTarget {
     bool stopping_ ONCEWARD_GUARDED_BY(mutex_) = false;
     StatusQuestions questions_ ONCEWARD_GUARDED_BY(mutex_);
     std::vector<std::jthread> workers_;
-    // Made for the first question. It has a session of its own, so that no query waits for a call.
+    // Started for the first question. It has a session of its own, so that no query waits for a
+    // call.
     std::jthread asker_ ONCEWARD_GUARDED_BY(mutex_);
     std::jthread watcher_;  // the last members: they use the others
 };

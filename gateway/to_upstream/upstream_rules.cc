@@ -34,7 +34,8 @@ seconds whole_seconds(std::chrono::milliseconds time) {
     return std::max(seconds(1), std::chrono::ceil<seconds>(time));
 }
 
-// Also to servers that take off parameters (`..;a`) or blanks and dots at the end.
+// Whether a server may read this as `.` or `..`, even if it first removes parameters (`..;a`), or
+// blanks and dots at the end.
 bool is_dots(std::string_view part) {
     part = part.substr(0, part.find(';'));
     return part.find('.') != std::string_view::npos &&
@@ -46,7 +47,7 @@ bool is_control(char c) {
     return byte < 0x20 || byte == 0x7F;
 }
 
-// What a second decoding would turn into a dot or a slash.
+// Whether a second decoding would give a dot, a slash, a backslash or another percent sign.
 bool is_written_twice(std::string_view decoded) {
     for (std::size_t at = decoded.find('%'); at != std::string_view::npos;
          at = decoded.find('%', at + 1)) {
@@ -66,8 +67,9 @@ CallEnd end_of(const UpstreamAnswer& answer, const UpstreamTarget& upstream) {
     }
     const bool passing = status == 408 || status == 425 || status == 429;
     if (status >= 200 && status < 500 && !passing) return CallEnd::final_answer;
-    // DANGER: a 500 is often sent after the effect, and a 502 or 504 by a gateway between that does
-    // not know of one. Only an upstream that knows the downstream key may be called again.
+    // DANGER: a 500 is often sent after the effect, and a 502 or 504 by a gateway on the way, which
+    // does not know of the effect. Only an upstream that knows the downstream key may be called
+    // again.
     return upstream.honours_key ? CallEnd::turned_down : CallEnd::in_doubt;
 }
 
@@ -159,7 +161,7 @@ KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
 KeyedOutcome passed_on_without_key(UpstreamAnswer answer, const ResultLimits& limits) {
     const CallEnd end = end_of(answer, {});
     if (end == CallEnd::final_answer) {
-        // As the answer to one with a key, that is cut to what is stored.
+        // Like the answer to a request with a key, it is cut to what would be stored.
         return KeyedAnswer{.state = KeyState::fresh,
                            .result = response_of(result_of(std::move(answer), limits))};
     }
@@ -199,20 +201,21 @@ HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key
 bool may_go_on(std::string_view target) {
     const std::string_view path = path_of(target);
     if (!path.starts_with('/') || target.find('#') != std::string_view::npos) return false;
-    // DANGER: what the route's pattern was compared with is the path in parts between slashes. One
-    // that an upstream takes apart in another way is another operation's, without its limits.
+    // DANGER: the route's pattern was compared with the parts of the path between slashes. If an
+    // upstream splits the path in another way, it runs another operation, without that one's
+    // limits.
     std::string_view rest = path.substr(1);
     while (true) {
         const std::size_t slash = std::min(rest.find('/'), rest.size());
         const std::optional<std::string> part = percent_decoded(rest.substr(0, slash));
-        // Not UTF-8: some decoders read a dot or a slash in invalid bytes.
+        // Only UTF-8: some decoders read a dot or a slash in invalid bytes.
         if (!part || !simdjson::validate_utf8(*part) || is_dots(*part) || is_written_twice(*part) ||
             part->find_first_of("/\\") != std::string::npos ||
             std::ranges::any_of(*part, is_control)) {
             return false;
         }
         if (slash == rest.size()) break;
-        if (part->empty()) return false;  // `//`, which many servers take for one
+        if (part->empty()) return false;  // `//`, which many servers read as `/`
         rest.remove_prefix(slash + 1);
     }
     return std::ranges::all_of(target, [](char c) {

@@ -20,17 +20,17 @@ namespace onceward {
 struct UpstreamCall {
     std::string method;
     std::string target;   // path and query, to be appended to the upstream's address
-    HttpHeaders headers;  // the client's, those that go along
+    HttpHeaders headers;  // those of the client that are forwarded
     std::string body;
     Digest key;  // what the downstream key is derived from: the same for each try
 };
 
 using UpstreamAnswer = HttpAnswer;
 
-// How an upstream is called. The gateway knows no HTTP client: the composition root makes this of
-// the webhook's. Used by one thread; what the other side does is in the answer, which comes within
-// the upstream's time-out. Until then it calls `meanwhile` whenever `every` has passed. A call that
-// the client does not take was not sent, and is an answer too.
+// How an upstream is called. The gateway knows no HTTP client: the composition root makes this from
+// the webhook's client. Used by one thread. The answer says what the other side did, and comes
+// within the upstream's time-out. Until then the client calls `meanwhile` each time that `every`
+// has passed. If the client refuses the call, it was not sent, and that is an answer too.
 using UpstreamClient = std::function<UpstreamAnswer(
     UpstreamCall call, std::chrono::milliseconds every, const std::function<void()>& meanwhile)>;
 
@@ -44,7 +44,7 @@ enum class CallEnd : std::uint8_t {
 };
 CallEnd end_of(const UpstreamAnswer& answer, const UpstreamTarget& upstream);
 
-// What becomes of the key then.
+// What becomes of the key after the call.
 enum class KeyFate : std::uint8_t {
     stored,    // with the answer, which is replayed
     released,  // the next request with it calls again, at once
@@ -60,13 +60,13 @@ KeyedOutcome outcome_of(const LeaseAnswer& answer, const UpstreamTarget& upstrea
 struct LeaseSeen {
     bool in_flight = false;             // it has no end yet
     std::chrono::milliseconds left{0};  // of the lease
-    int status = 0;                     // of the answer, where it has an end
+    int status = 0;                     // of the answer, if it has an end
 };
 KeyStatus status_of_lease(const LeaseSeen& lease);
 
-// What a call's end is stored as. REQUIRES: final_answer.
+// The result to store for a call. REQUIRES: the call's end is final_answer.
 MessageResult result_of(UpstreamAnswer answer, const ResultLimits& limits);
-// The answer to a request whose result is not stored. `lease`: how long a held one lasts.
+// The answer to a request whose result is not stored. `lease`: how long a held key's lease lasts.
 KeyedOutcome passed_on(UpstreamAnswer answer, const UpstreamTarget& upstream,
                        const ResultLimits& limits, std::chrono::milliseconds lease);
 // The answer to a request without a key: nothing of it is stored, however the call ended.
@@ -78,9 +78,9 @@ KeyedOutcome passed_on_without_key(UpstreamAnswer answer, const ResultLimits& li
 HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key_header,
                               std::span<const std::string> named);
 
-// Whether the target stays what the route's pattern took it for: it is a path, no part of it but
-// the last is empty, and none is `.` or `..`, has a slash, a backslash or a control character,
-// written plainly, in percent signs or in those of percent signs.
+// Whether an upstream reads the target as the route's pattern did. It must be a path, only its last
+// part may be empty, and no part may be `.` or `..`, or have a slash, a backslash or a control
+// character: neither plainly, nor percent-encoded, nor encoded twice.
 bool may_go_on(std::string_view target);
 
 }  // namespace onceward

@@ -63,7 +63,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
         if (!other && !claimed) try_again("the claim took half of its lease");
     });
     if (!asked || (claimed && Clock::now() >= deadline)) {
-        // Nothing was called; a claim that is in doubt, or came too late, is let go.
+        // No call was made; a claim that is in doubt, or came too late, is released.
         Carried carried{.outcome = ask_again_later()};
         const bool free = claimed ? release(attempt, Clock::now()) : !commit_in_doubt_;
         if (!free) {
@@ -92,7 +92,8 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
         case KeyFate::stored: {
             const MessageResult result = result_of(std::move(answer), options_.limits);
             until(patience, [&] { carried = store(attempt, result); });
-            // It has taken effect, and that is not written down: in flight until the lease ends.
+            // If it was not stored, the key is in flight until the lease ends, although it took
+            // effect.
             return carried ? std::move(*carried) : Carried{.outcome = ask_again_later()};
         }
         case KeyFate::released: release(attempt, patience); break;
@@ -105,8 +106,8 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
             .as_of = attempt.asked};
 }
 
-// It cannot be repeated: a stored answer would be useless, and a lease without an end would be in
-// flight until somebody intervened.
+// Such a request cannot be repeated: a stored answer would be useless, and a lease without an end
+// would be in flight until somebody intervened.
 UpstreamSession::Carried UpstreamSession::carry_without_key(KeyedRequest request) {
     Attempt attempt{.request = std::move(request), .token = {}};
     UpstreamAnswer answer = call(attempt);
@@ -141,7 +142,7 @@ std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
         KeyedOutcome told = outcome_of(answer, options_.upstream, stored);
         const auto* problem = std::get_if<Problem>(&told);
         if (problem != nullptr && problem->kind == ProblemKind::outcome_unknown) {
-            // Somebody has to look, and frees it by its digest.
+            // An operator has to check it, and frees the key by its digest.
             log_warning("http.outcome_unknown",
                         {{"route", options_.name}, {"digest", hex(request.digest)}});
         }
@@ -152,8 +153,8 @@ std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
                     {{"route", options_.name}, {"digest", hex(request.digest)}});
     }
     attempt.held_until = attempt.asked + options_.ledger.lease;
-    // DANGER: a COMMIT that is cancelled in its wait for a standby commits all the same, and a
-    // fail-over loses it: with it the lease of a call that is under way.
+    // DANGER: no time-out here. A COMMIT that is cancelled while it waits for a standby still
+    // commits, but a fail-over can lose it, and with it the lease of a call that is under way.
     transaction.prepared(sql::sink_no_timeout);
     transaction.commit();
     return std::nullopt;
@@ -164,8 +165,8 @@ bool UpstreamSession::release(const Attempt& attempt, Clock::time_point deadline
                  [&] { leases_of(attempt).release_request(*session_, attempt.request.digest); });
 }
 
-// DANGER: claimed again under the same token first. Its COMMIT may still be under way in the
-// server, where no release sees it: the claim waits for its end, and then the release finds it.
+// DANGER: claim again under the same token first. The COMMIT may still be under way in the server,
+// where no release sees it: the new claim waits for its end, and then the release finds it.
 bool UpstreamSession::let_go(const ClaimInDoubt& claim) {
     return until(Clock::now(), [&] {
         Leases leases(registered_.value(), options_.ledger.lease, claim.token);
@@ -198,7 +199,7 @@ UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
     return answer;
 }
 
-// Where the front door has put the context of the request's span, goes the call's.
+// Replaces the context of the request's span, which the front door has set, with the call's.
 std::optional<TraceSpan> UpstreamSession::begin_trace(const std::string& method,
                                                       HttpHeaders& headers) const {
     if (options_.tracer == nullptr) return std::nullopt;
@@ -281,7 +282,7 @@ bool UpstreamSession::until(Clock::time_point deadline, const std::function<void
     return false;
 }
 
-// Whether the same again is worth a try.
+// Whether it is worth trying the same step again.
 bool UpstreamSession::passes(const PostgresError& error) {
     if (error.diagnosis().in_doubt) commit_in_doubt_ = true;
     if (error.sqlstate() == statement_timeout) {
@@ -290,7 +291,7 @@ bool UpstreamSession::passes(const PostgresError& error) {
     switch (failures_.met(error, Origin::ours)) {
         case FailureAction::retry: return true;
         case FailureAction::reconnect:
-            // DANGER: a COMMIT may be in doubt. Never asked by SELECT: the same step again, under
+            // DANGER: a COMMIT may be in doubt. Never ask by SELECT: run the same step again, under
             // the same token.
             log_warning("http.reconnect", {{"route", options_.name}, {"error", error.summary()}});
             session_.end();
@@ -306,8 +307,8 @@ bool UpstreamSession::passes(const PostgresError& error) {
 void UpstreamSession::set_up(Connection& connection) {
     const auto longest =
         2 * options_.patience + options_.upstream.timeout + options_.postgres.statement_timeout;
-    // DANGER: each time. A fail-over may have lost the registration, and its number may be another
-    // ledger's now: leases and results would go to a foreign ledger.
+    // DANGER: register in each new session. A fail-over may have lost the registration, and its
+    // number may belong to another ledger now: leases and results would go to a foreign ledger.
     const RegisteredLedger registered =
         register_requests(connection, options_.ledger, options_.service, options_.name, longest);
     if (registered_ != registered) {
@@ -324,7 +325,7 @@ UpstreamStatus::UpstreamStatus(const UpstreamRequestOptions& options)
 std::optional<std::vector<StatusOutcome>> UpstreamStatus::look(const std::vector<Digest>& keys) {
     const bool new_session = !session_;
     std::optional<std::vector<StatusOutcome>> known = read(keys);
-    // A session that was not used for long may be gone.
+    // A session that was not used for a long time may be gone.
     if (!known && !new_session) known = read(keys);
     return known;
 }
@@ -347,8 +348,8 @@ std::optional<std::vector<StatusOutcome>> UpstreamStatus::read(
         places.push_back(place);
     }
     if (ended.empty()) return known;
-    // Read after the leases: an answer is committed together with its lease's end, so one that is
-    // missing here was there and is gone.
+    // Results are read after the leases: an answer is committed together with its lease's end, so a
+    // missing answer existed before and was removed.
     if (!results_) {
         results_ = std::make_unique<ResultStore>(static_cast<int>(rows.integer(0, 4)),
                                                  options_.ledger.store);

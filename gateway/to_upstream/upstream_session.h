@@ -2,7 +2,7 @@
 // A request to an upstream, from claim to stored answer: claim and lease in one transaction, the
 // call, its end and its answer in another. One object for each thread, with a session and a client
 // of its own. Exceptions other than PostgresError are passed on: a schema of another version, a
-// ledger with another store. Whatever happens to it, what was begun is in flight in the ledger
+// ledger with another store. Even if it fails, a request that was begun is in flight in the ledger
 // until its lease ends.
 
 #include <atomic>
@@ -28,19 +28,19 @@ namespace onceward {
 struct UpstreamRequestOptions : KeyedRouteOptions {
     std::string key_header{};
     UpstreamTarget upstream{};
-    // How long PostgreSQL is waited for, to claim a key and again to write its end.
+    // How long to wait for PostgreSQL, once to claim a key and again to write its end.
     std::chrono::milliseconds patience{30'000};
     // Made in the thread that uses it.
     std::function<UpstreamClient()> client{};
     Tracer* tracer = nullptr;  // null: traces are off
     std::string host{};        // the upstream's, for spans
-    // The requests' own. Called with a key whose call begins now, or that another process has in
-    // flight.
+    // Set by UpstreamRequests. Called with a key whose call begins now, or that another process has
+    // in flight.
     std::function<void(const Digest& key)> original = {};
     std::atomic<std::int64_t>* calls = nullptr;  // counts those under way
 };
 
-// A claim whose COMMIT had no answer, and of which nothing was called.
+// A claim whose COMMIT had no answer, and for which no call was made.
 struct ClaimInDoubt {
     Digest key;
     std::optional<Digest> fingerprint;
@@ -49,7 +49,7 @@ struct ClaimInDoubt {
 
 class UpstreamSession {
   public:
-    // Both outlive it. Once a stop is requested what PostgreSQL does not take is given up.
+    // Both outlive it. After a stop request, what PostgreSQL does not accept is given up.
     UpstreamSession(const UpstreamRequestOptions& options, const std::stop_token& stop);
 
     struct Carried {
@@ -57,16 +57,16 @@ class UpstreamSession {
         bool stored = false;  // the outcome is the key's answer from now on
         // When the database was asked for the outcome; never: the outcome does not depend on it.
         std::chrono::steady_clock::time_point as_of = never;
-        // Given back where somebody else has its key in flight: nothing was called.
+        // The request, given back if its key is in flight elsewhere: no call was made.
         std::optional<KeyedRequest> elsewhere{};
-        // Nothing was called, and whether its claim exists is not known: see let_go().
+        // Set if no call was made and it is not known whether the claim exists: see let_go().
         std::optional<ClaimInDoubt> in_doubt{};
     };
-    // `deadline`: of its claim. A request without a key is called and leaves nothing in the ledger.
+    // `deadline`: of its claim. A request without a key is sent, but leaves nothing in the ledger.
     // REQUIRES: may_go_on() for its target.
     Carried carry_out(KeyedRequest request, std::chrono::steady_clock::time_point deadline);
-    // Frees the key of a claim that may be there. False where PostgreSQL has not taken that: it is
-    // to be said again.
+    // Frees the key of a claim that may exist. Returns false if PostgreSQL has not accepted that:
+    // call it again.
     bool let_go(const ClaimInDoubt& claim);
 
   private:
@@ -78,7 +78,7 @@ class UpstreamSession {
         Clock::time_point asked{};  // when the last try to claim it began
         Clock::time_point held_until{};
     };
-    // Runs the step until PostgreSQL has taken it; false where it has not by then.
+    // Runs the step until PostgreSQL has accepted it; false if it has not by the deadline.
     bool until(Clock::time_point deadline, const std::function<void()>& step);
     bool passes(const PostgresError& error);
     Leases leases_of(const Attempt& attempt) const;

@@ -7,8 +7,8 @@ GRANT SELECT ON {schema}.schema_migrations, {schema}.generations, {schema}.segme
 GRANT UPDATE (resolved_at, redrive_began_at, redriven_at) ON {schema}.dead_letters TO {role};
 -- `replay` and `import` claim as a worker does, and a step of retention seals logs.
 -- DANGER: a later migration that grants its new tables to existing roles must not take a role with
--- INSERT on dead_letters for a worker's: operators would get a worker's rights. EXECUTE on
--- remove_sent tells them apart.
+-- INSERT on dead_letters for a worker: operators would get a worker's rights. EXECUTE on
+-- remove_sent tells the two apart.
 GRANT INSERT ON {schema}.claims, {schema}.dead_letters, {schema}.outbox, {schema}.replays,
     {schema}.ledger_feeds TO {role};
 GRANT INSERT, UPDATE ON {schema}.ledgers, {schema}.imports TO {role};
@@ -38,7 +38,7 @@ SELECT {schema}.record_act('grant operator',
 GRANT SELECT, INSERT ON {schema}.skipped_ranges, {schema}.fence_moves TO {role};
 GRANT SELECT, UPDATE ON {schema}.ledger_feeds, {schema}.partition_suspects TO {role};
 GRANT SELECT, INSERT, UPDATE ON {schema}.fences, {schema}.topic_pauses TO {role};
--- Generations that were there before this role was.
+-- Generations that were made before this role.
 DO $$
 DECLARE
     found record;

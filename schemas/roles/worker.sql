@@ -26,7 +26,7 @@ GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
     {schema}.record_act(text, text, text, text, jsonb) TO {role};
 SELECT {schema}.record_act('grant worker',
     'role ' || $role${role}$role$::regrole, '', 'done', '{}');
--- Generations that were there before this role was.
+-- Generations that were made before this role.
 DO $$
 DECLARE
     found record;

@@ -155,7 +155,7 @@ std::optional<CatalogTable> read_table(Connection& connection, const std::string
     table.name = relation.text(0, 2);
     table.quoted_name =
         connection.quote_identifier(table.schema) + "." + connection.quote_identifier(table.name);
-    // Read before the columns: a change between this look and theirs then shows at the first write.
+    // Read before the columns, so that a change between the two reads shows at the first write.
     table.fingerprint = connection.query(sql::sink_fingerprint, {table.quoted_name}).text(0, 0);
     table.kind = letter(relation, 0, 3);
     table.persistence = letter(relation, 0, 4);

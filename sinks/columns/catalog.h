@@ -68,8 +68,8 @@ std::string quoted_identifier(std::string_view name);
 // `table` is `name` or `schema.name`, as the config has it; nullopt if there is no such table.
 std::optional<CatalogTable> read_table(Connection& connection, const std::string& table);
 
-// What would be read now, as one number; it changes whenever that does, or what speaks when the
-// table is written to.
+// One number for what would be read now. It changes whenever that does, and whenever something else
+// changes that takes part when the table is written to.
 std::string table_state(Connection& connection, const std::string& table);
 
 // Names of tables in the same schema (or the search path), for messages.
@@ -100,8 +100,8 @@ struct ColumnType {
     TypeKind kind = TypeKind::text;
     std::uint32_t oid = 0;   // as the catalog names it; a domain's own, not its base type's
     int max_characters = 0;  // of varchar(n) and char(n); 0 is no limit
-    // The digits of numeric(p,s), 0 is no limit, and those of them after the point; below 0 the
-    // last ones before the point are zeros.
+    // The digits of numeric(p,s) (0 is no limit), and how many of them are after the point. If that
+    // is below 0, the last digits before the point are zeros.
     int precision = 0;
     int scale = 0;
     int second_digits = 6;   // of time(n) and timestamp(n): digits of a second after the point

@@ -1,8 +1,8 @@
 #pragma once
 // One value in the binary form that PostgreSQL's column takes. Pure, thread-safe; throws only
 // std::bad_alloc. Nothing is lost on the way unless the column allows it: a value that does not fit
-// is refused, with a reason that quotes nothing of it. What real and double precision make of a
-// number is no loss in this sense: the nearest value is what they are for.
+// is refused, with a reason that quotes nothing of it. Rounding to real or double precision is no
+// loss in this sense: the nearest value is what these types are for.
 
 #include <array>
 #include <string>

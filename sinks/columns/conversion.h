@@ -20,7 +20,7 @@ struct ConstantValue {
     Value::Kind kind = Value::Kind::text;  // null, boolean, number or text
     std::string text;                      // as it is written, also of a number and a boolean
 
-    // It has a view of this object.
+    // The returned value has a view of this object.
     Value value() const {
         Value made{kind, {}, text};
         if (kind == Value::Kind::boolean) made.boolean = text == "true";

@@ -9,7 +9,7 @@ namespace {
 
 using StepKind = Conversion::Kind;
 
-// What is known of a value on its way, whatever the message.
+// What is known of a value between two steps, for any message.
 enum class Shape : std::uint8_t {
     any,       // a field of the payload
     text,      // also bytes that came whole
@@ -145,7 +145,7 @@ bool may_lose(const ColumnType& type) {
     }
 }
 
-// Whether a step alone may lose something, whatever the column.
+// Whether a step alone may lose something, for any column.
 bool has_lossy_step(const ColumnOptions& column) {
     for (const Conversion& step : column.conversion.steps) {
         const bool cast = step.kind == StepKind::cast;

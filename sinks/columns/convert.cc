@@ -85,8 +85,8 @@ Misfit mapped(const Conversion& conversion, Value& value) {
     return {};
 }
 
-// Whether a number is beyond simdjson's, or is none: that is for the server to say. Newer versions
-// have an error of their own for the first.
+// For an error: whether it is a number beyond simdjson's range, or one that is none. The server
+// decides about both. Newer versions have a separate error for the first.
 template <class Error>
 bool is_of_number(Error error) {
     if constexpr (requires { Error::BIGINT_ERROR; }) {
@@ -146,7 +146,7 @@ Misfit apply(const Conversion& step, TypeKind target, Lossy lossy, Value& value,
     return {};
 }
 
-// Whether the value has a view of the room; an empty text has none that matters.
+// Whether the value has a view of the room. For an empty text it does not matter.
 bool views(const Value& value, const std::string& room) {
     const std::less<const char*> before;
     return !value.text.empty() && !before(value.text.data(), room.data()) &&
@@ -161,7 +161,7 @@ bool is_missing(const Value& value) {
 
 Misfit convert_present(const ColumnConversion& conversion, TypeKind target, Value& value,
                        Provenance& provenance) {
-    // A step reads what one before it has written, so it never writes over that.
+    // A step may read what the step before it has written, so it never writes over that.
     thread_local std::array<std::string, 2> rooms;
     std::size_t room = 0;
     for (const Conversion& step : conversion.steps) {
@@ -180,7 +180,7 @@ Misfit convert(const ColumnConversion& conversion, TypeKind target, Value& value
         return convert_present(conversion, target, value, provenance);
     }
     value = conversion.fallback->value();
-    // As a constant: into json and jsonb it has to be JSON. In a document it is text.
+    // It is treated as a constant: for json and jsonb it has to be JSON. In a document it is text.
     provenance = Provenance::whole;
     if (target == TypeKind::array) value.kind = Value::Kind::json;
     return {};

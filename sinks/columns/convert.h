@@ -1,6 +1,6 @@
 #pragma once
-// Applies a column's conversions to a value. Pure but for room that each thread has of its own;
-// thread-safe.
+// Applies a column's conversions to a value. Pure, except for buffers that each thread has of its
+// own; thread-safe.
 
 #include "sinks/columns/column_encoder.h"
 #include "sinks/columns/conversion.h"
@@ -14,10 +14,11 @@ inline Provenance provenance_of(FieldSource::Kind kind) {
     return field ? Provenance::field : Provenance::whole;
 }
 
-// Makes `value` what the column's type is to take: the fallback if it is missing, else what the
-// steps make of it. `target`: the column's type; of a document, TypeKind::jsonb. `provenance`
-// becomes `field` for a value that a step has made. What it views lives until this thread's next
-// call, or as long as `conversion` and the value before. After a misfit the value means nothing.
+// Makes `value` what the column's type will take: the fallback if it is missing, else what the
+// steps make of it. `target` is the column's type; for a document, TypeKind::jsonb. `provenance`
+// becomes `field` for a value that a step has made. What the new value views lives until this
+// thread's next call, or as long as `conversion` and the value before. After a misfit the value
+// means nothing.
 [[nodiscard]] Misfit convert(const ColumnConversion& conversion, TypeKind target, Value& value,
                              Provenance& provenance);
 // The same without the fallback, for the key of a row that is to be removed.

@@ -7,9 +7,9 @@
 namespace onceward::steps {
 namespace {
 
-// Numbers of more digits than any numeric(p,s) has (1000); their conversion takes microseconds.
+// Enough for more digits than any numeric(p,s) has (1000), and still converted in microseconds.
 constexpr std::size_t most_bytes = 1024;
-// Zeros that are written out; more are an exponent.
+// At most this many zeros are written out; with more of them the number has an exponent.
 constexpr int most_zeros = 40;
 
 // The number as JSON and PostgreSQL write it, with each of its digits.

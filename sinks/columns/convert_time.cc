@@ -14,13 +14,13 @@ constexpr microseconds first_moment{-62'135'596'800'000'000};  // 0001-01-01
 constexpr microseconds end_of_moments{253'402'300'800'000'000};  // 10000-01-01
 constexpr Misfit no_moment = "is a time outside the years 1 to 9999";
 
-// A point in time, or one since midnight: the microseconds up to it, and digits that follow them.
+// A point in time or a time of day: the microseconds up to it, and digits that are finer.
 struct Instant {
     microseconds time{};
     std::string finer{};
 };
 
-// How many places the point of a count moves for it to be microseconds.
+// How many places the decimal point of a count moves to make it microseconds.
 int places_of(Conversion::Kind kind) {
     switch (kind) {
         case Conversion::Kind::epoch_seconds: return 6;
@@ -30,7 +30,7 @@ int places_of(Conversion::Kind kind) {
     }
 }
 
-// The number's fraction as digits, and the number without it: the next whole number below.
+// Takes the fraction off the number, as digits. The number becomes the next whole number below.
 std::string take_fraction(Decimal& number) {
     const int places = -number.exponent;
     if (places <= 0) return "";
@@ -44,7 +44,7 @@ std::string take_fraction(Decimal& number) {
     return fraction;
 }
 
-// What is missing of the fraction to 1.
+// 1 minus the fraction.
 std::string complement(std::string fraction) {
     for (char& digit : fraction) digit = static_cast<char>('0' + '9' - digit);
     ++fraction.back();  // its last digit was not 0
@@ -117,7 +117,7 @@ Misfit days_since_1970(const Decimal& count, TypeKind target, Value& value, std:
     return write_date(moment, target, Lossy::refuse, value, room);
 }
 
-// A point in time of what the text holds; without an offset it is in UTC.
+// The point in time that the text holds; in UTC if the text has no offset.
 std::optional<Instant> read_moment(const Value& value) {
     if (value.kind == Value::Kind::timestamp && value.text.empty()) {
         return Instant{microseconds{value.integer}, {}};

@@ -25,17 +25,16 @@ std::optional<Decimal> parse_decimal(std::string_view text);
 // The value as an integer; nullopt if it has a fraction or is out of range.
 std::optional<std::int64_t> whole_number(const Decimal& decimal);
 
-// Whether the number has no more digits after the point than `scale`, or was made so; below 0 the
-// last digits before the point have to be zeros. False: that would lose digits, and `lossy` refuses
-// it. Rounds half away from zero, as numeric does.
+// Returns true if the number has no more digits after the point than `scale`, or was made so; if
+// that is below 0, the last digits before the point have to be zeros. Returns false if digits would
+// be lost and `lossy` refuses that. Rounds half away from zero, as numeric does.
 [[nodiscard]] bool fit_scale(Decimal& decimal, int scale, Lossy lossy);
 
 // How many digits the number has before the point; below 0: as many zeros follow it.
 int digits_before_point(const Decimal& decimal);
 
 // Appends PostgreSQL's binary numeric (groups of four decimal digits), which shows at least so many
-// digits after the point. False, with nothing appended, where the number is beyond what numeric can
-// hold.
+// digits after the point. Returns false and appends nothing if numeric cannot hold the number.
 [[nodiscard]] bool append_numeric(const Decimal& decimal, std::string& out, int shown_digits = 0);
 
 // Not a number, and the two infinities (PostgreSQL 14).

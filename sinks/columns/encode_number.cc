@@ -34,7 +34,7 @@ Whole parse_whole(std::string_view text, Lossy lossy) {
     return {0, decimal->exponent < 0 ? no_whole_number : out_of_range};
 }
 
-// As text, in whatever form it came.
+// Whether the value came as a text, in any form.
 bool is_written(const Value& value) {
     return value.kind == Value::Kind::number || value.kind == Value::Kind::text ||
            value.kind == Value::Kind::bytes;
@@ -108,7 +108,7 @@ Misfit numeric_from_text(std::string_view text, const ColumnType& type, Lossy lo
         return no_number;
     }
     if (type.precision == 0) return append_numeric(*decimal, out) ? Misfit{} : out_of_range;
-    // The server would round to the column's scale without a word.
+    // The server would silently round to the column's scale.
     if (!fit_scale(*decimal, type.scale, lossy)) return beyond_scale;
     const bool zero = decimal->digits.empty();
     if (!zero && digits_before_point(*decimal) > type.precision - type.scale) {

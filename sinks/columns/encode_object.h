@@ -12,9 +12,9 @@
 
 namespace onceward::encode {
 
-// Appends an object with the members that have a value, each after its conversions. `missing`: what
-// a member lacks that is marked `required`. `where`: a member's name in a rejection. `append`:
-// appends the JSON of a value that is not null.
+// Appends an object with the members that have a value, each after its conversions. `missing` is
+// the reason if a `required` member has no value. `where`: a member's name in a rejection.
+// `append`: appends the JSON of a value that is not null.
 template <class Where, class Append>
 std::optional<Rejection> object(const std::vector<ColumnOptions>& members,
                                 std::span<const Value> values, std::string_view missing,

@@ -25,7 +25,7 @@ const std::array<std::int8_t, 256> hex_digits = [] {
     return digits;
 }();
 
-// The byte of two digits; `all` becomes negative if one of them is none.
+// The byte of two digits; `all` becomes negative if one of them is not a hex digit.
 char hex_byte(const char* digits, int& all) {
     const int high = hex_digits[static_cast<unsigned char>(digits[0])];
     const int low = hex_digits[static_cast<unsigned char>(digits[1])];
@@ -137,8 +137,8 @@ Misfit json(const Value& value, Provenance provenance, std::string& out) {
             [[fallthrough]];
         case Value::Kind::json:
         case Value::Kind::number:
-            // Whether it is JSON is for the server to say: a field's raw text was only skimmed by
-            // the decoder.
+            // The server decides whether it is JSON: a field's raw text was only skimmed by the
+            // decoder.
             if (const Misfit misfit = check_text(value.text); !misfit.empty()) return misfit;
             out.append(value.text);
             return {};

@@ -39,8 +39,8 @@ struct Columns {
         std::string reason = printable(rejection.reason);
         milliseconds.emplace_back();
         if (record.timestamp && !storable_time(*record.timestamp)) {
-            // DANGER: handed to the server, it would fail our own statement and stop the topic for
-            // good.
+            // DANGER: do not hand such a time to the server. It would fail our own statement and
+            // stop the topic for good.
             reason += " (record timestamp " + std::to_string(record.timestamp->count()) +
                       " ms is beyond any calendar)";
         } else if (record.timestamp) {

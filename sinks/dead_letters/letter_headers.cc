@@ -23,7 +23,7 @@ std::string big_endian(std::int64_t number) {
     return bytes;
 }
 
-// Where programs expect the class of an exception. read_letter() knows the prefix.
+// Programs expect the class of an exception here. read_letter() knows the prefix.
 std::string exception_class(const LetterOrigin& origin) {
     return "onceward." + std::string(to_text(origin.kind));
 }

@@ -31,9 +31,9 @@ struct LetterOrigin {
     Offset offset;
     std::optional<std::chrono::milliseconds> timestamp{};  // since 1970-01-01 UTC
     bool log_append_time = false;
-    // The consumer group that rejected the message; of Kafka Connect's the connector.
+    // The consumer group that rejected the message; in Kafka Connect's style the connector.
     std::string group{};
-    // That of the topic's log, as the table of dead letters has it; '' if it is not known.
+    // The identity of the topic's log, as the table of dead letters has it; '' if it is not known.
     std::string identity{};
     Rejection::Kind kind = Rejection::Kind::sink;
     std::string reason{};
@@ -61,10 +61,10 @@ struct ReadLetter {
     std::vector<Header> headers;
 };
 
-// Reads the headers of a record in such a topic, of whichever style it is. If there are several
-// styles, the one that was added last counts. Only what was added last is taken away, so that the
-// message of a topic which is one of dead letters itself keeps its own. The alternative is the
-// reason why the record is not a dead letter that can be read.
+// Reads the headers of a record in such a topic, in any style. If there are several styles, the one
+// that was added last counts. Only what was added last is removed: a message that comes from a
+// topic of dead letters itself keeps the headers that it had there. The alternative is the reason
+// why the record cannot be read as a dead letter.
 std::variant<ReadLetter, std::string> read_letter(std::span<const Header> headers);
 
 }  // namespace onceward

@@ -52,7 +52,7 @@ bool is_topic_name(std::string_view name) {
     return !name.empty() && name.size() <= 249 && std::ranges::all_of(name, fits);
 }
 
-// Why these say no place in Kafka; '' if they do, and `origin` has it.
+// Why these do not name a place in Kafka; '' if they do, and then `origin` has it.
 std::string read_place(const Text& topic, std::optional<std::int32_t> partition,
                        std::optional<std::int64_t> offset, LetterOrigin& origin) {
     if (!topic || !is_topic_name(*topic)) return "its headers name no topic";
@@ -164,15 +164,15 @@ bool among(std::span<const Name> names, Name name) {
     return std::ranges::find(names, name) != names.end();
 }
 
-// Where what was added begins, if its topic is at `topic`. What an earlier rejection added is
-// before it.
+// Where the added headers begin, if their topic is at `topic`. What an earlier rejection added
+// comes before them.
 std::size_t begin_of(Headers headers, const Style& style, std::size_t topic) {
     while (topic > 0 && among(style.before, headers[topic - 1].name)) --topic;
     return topic;
 }
 
-// The headers without the last one of each of the style's names from `begin` on; and without the
-// id with which the outbox's relay ended the record. An id before `begin` is the message's own.
+// The headers without the last one of each of the style's names from `begin` on, and without the id
+// that the outbox's relay appended. An id before `begin` is the message's own.
 std::vector<Header> without_added(Headers headers, const Style& style, std::size_t begin) {
     std::vector<Header> kept;
     std::vector<Name> gone;

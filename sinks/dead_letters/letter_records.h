@@ -19,12 +19,12 @@ struct NewLetter {
     std::string identity;
 };
 
-// Those of the messages that insert_dead_letters says are new, in their order.
+// The messages whose letters insert_dead_letters reports as new, in their order.
 std::vector<NewLetter> new_letters(const QueryResult& written,
                                    std::span<const Message* const> messages);
 
-// DANGER: only for letters that are new. A batch that is done again writes no new letter, and so
-// publishes none a second time.
+// DANGER: pass only letters that are new. A batch that is done again writes no new letter, and its
+// letters must not be published a second time.
 void publish_letters(Transaction& transaction, const BatchContext& context,
                      const LetterTopic& topic, const std::vector<NewLetter>& letters);
 

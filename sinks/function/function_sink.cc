@@ -52,12 +52,12 @@ std::string fault_of(const QueryResult& found, int row) {
 
 Misfit append_member(const ColumnOptions& column, const Value& value, std::string& out) {
     Provenance provenance = Provenance::field;
-    // What a conversion has made is no longer what came whole.
+    // A value that a conversion has made is no longer the bytes that came whole.
     if (column.conversion.changes_values()) return encode::json(value, provenance, out);
     switch (column.source.kind) {
         case FieldSource::Kind::field:
         case FieldSource::Kind::metadata: break;
-        // JSON already, and for the server to check.
+        // It is JSON already, and the server checks it.
         case FieldSource::Kind::payload: provenance = Provenance::whole; break;
         case FieldSource::Kind::header:
         case FieldSource::Kind::record_key:
@@ -82,7 +82,7 @@ int status_in(std::string_view text) {
     if (!status) {
         throw ResultMismatch("the function's column result_status is not an integer");
     }
-    // Committed with it, a request would have no answer for ever.
+    // If such a status were committed, the request would never have an answer.
     if (*status != 0 && (*status < lowest_status || *status > highest_status)) {
         throw ResultMismatch("the function's column result_status is " + std::to_string(*status) +
                              "; it has to be 200 to 599, or 0 for none");
@@ -188,8 +188,8 @@ void FunctionSink::write(Transaction& transaction, const BatchContext& context,
 
 // How many of these messages go in one call.
 std::size_t FunctionSink::in_a_call(std::size_t messages) const {
-    // DANGER: without numbers of their own PostgreSQL gives rows back in any order, and an answer
-    // would be stored and given under another message's key.
+    // DANGER: PostgreSQL may return rows without a number in any order. In one call an answer could
+    // be stored and returned under another message's key.
     const bool together =
         numbers_its_rows_ || !options_.answers || mutant("answers_by_the_order_of_rows");
     return together ? messages : 1;
@@ -217,7 +217,7 @@ void FunctionSink::part_written(std::span<const QueryResult> answers,
     for (const QueryResult& rows : answers) take_answer(rows, in_a_call(messages.size()));
 }
 
-// The rows of a call with so many messages.
+// Takes the rows of one call with so many messages.
 void FunctionSink::take_answer(const QueryResult& rows, std::size_t messages) {
     const auto refuse = [&](const std::string& what) {
         return ResultMismatch("function " + function_ + " " + what + " for " +

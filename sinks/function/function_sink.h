@@ -34,7 +34,7 @@ class FunctionSink final : public Sink {
     std::size_t in_a_call(std::size_t messages) const;
     void take_answer(const QueryResult& rows, std::size_t messages);
     const FunctionSinkOptions options_;
-    // of the last look
+    // What the last prepare() found.
     std::string function_;  // quoted, with its schema
     bool numbers_its_rows_ = false;
     std::vector<MessageResult> results_;

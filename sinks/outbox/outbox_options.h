@@ -18,8 +18,8 @@ struct OutboxOptions {
     // In its place: a JSON object with these members.
     std::vector<ColumnOptions> fields;
     std::vector<ColumnOptions> headers;
-    // Bytes of key, payload and headers; a message that makes more is rejected. More than its topic
-    // takes (`max.message.bytes`) holds a key up instead.
+    // The most bytes of key, payload and headers together; a message that makes more is rejected. A
+    // record that is larger than its topic takes (`max.message.bytes`) holds a key up instead.
     std::size_t record_max = 1'000'000;
     // Whether the records continue their messages' traces: then `traceparent` and `tracestate` are
     // the outbox's to write. Not an option: it is so if the process has traces.

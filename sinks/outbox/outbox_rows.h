@@ -15,22 +15,23 @@
 
 namespace onceward {
 
-// Its views live as long as the call that is given it.
+// Its views must live until the call that takes it has returned.
 struct OutboxRow {
     std::string_view topic;
     std::optional<std::string_view> key;
     std::optional<std::string_view> payload;  // none: a tombstone
     std::string_view headers;                 // see dedup/sink/packed_headers.h
-    // DANGER: the same whenever the same message is processed again, so never of a sequence: after
-    // a fail-over that lost the transaction Kafka has the record already.
+    // DANGER: the id must be the same whenever the same message is processed again, so never take
+    // it from a sequence. After a fail-over that lost the transaction, Kafka has the record
+    // already.
     Digest id;
-    // Rows with the same one, for the same topic, are sent in their order; none: in any.
+    // Rows of a topic with the same order key are sent in their order; those without one, in any.
     std::optional<std::string_view> order_key;
     // Set for a reply: the tenant whose result it holds.
     std::optional<std::string_view> tenant = {};
 };
 
-// What a record's id is made of besides the message's key: two outboxes may publish the same
+// What a record's id is made of in addition to the message's key: two outboxes may publish the same
 // message.
 enum class OutboxPlace : std::uint8_t { sink, also_publish };
 

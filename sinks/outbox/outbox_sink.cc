@@ -145,8 +145,8 @@ std::optional<Rejection> OutboxSink::make_row(const Message& message,
                                         trace ? &*trace : nullptr, arena, row)) {
         return rejection;
     }
-    // DANGER: without those of the trace. Whether one is recorded must not decide whether its
-    // message is rejected.
+    // DANGER: do not count the bytes of the trace's headers. Whether a trace is recorded must not
+    // decide whether its message is rejected.
     const std::size_t bytes = row.key.value_or("").size() + row.payload.value_or("").size() +
                               row.headers.size() - (trace ? bytes_of(*trace) : 0);
     if (bytes > options_.record_max) {

@@ -17,7 +17,7 @@ std::optional<std::string_view> take_field(std::string_view& row) {
 
 }  // namespace
 
-// A COPY tuple has just these fields, a value of the row type all live columns, each after its
+// A COPY tuple has only these fields. A value of the row type has all live columns, each after its
 // type.
 std::vector<std::optional<std::string_view>> fields_of(const TablePlan& plan,
                                                        std::string_view row) {

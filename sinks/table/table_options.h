@@ -30,8 +30,8 @@ struct TableSinkOptions {
     // that a constraint refuses.
     enum class Transport : std::uint8_t { copy, unnest, values } transport = Transport::copy;
     // Whether messages may remove rows (tombstones, a change event's delete). They may do so only
-    // in upsert mode; said here, a missing DELETE privilege shows at start instead of at the first
-    // one.
+    // in upsert mode. Since it is said here, a missing DELETE privilege shows at start instead of
+    // at the first removal.
     bool removes = false;
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 // All headers of an answer; those that are kept are few.
 constexpr std::size_t most_header_bytes = 65'536;
-// What is to be done wakes it earlier, and so do libcurl's own time-outs.
+// New work wakes the thread earlier, and so do libcurl's own time-outs.
 constexpr int longest_poll_ms = 10'000;
 
 template <auto end>
@@ -120,10 +120,10 @@ struct HttpClient::Call {
         set(CURLOPT_URL, request.url.reveal().c_str());
         set(CURLOPT_PROTOCOLS_STR, "http,https");
         set(CURLOPT_FOLLOWLOCATION, 0L);
-        set(CURLOPT_PROXY, "");  // neither one of the environment's
+        set(CURLOPT_PROXY, "");  // no proxy, also none of the environment's
         set(CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
-        // Else the end of a call waits for a name server that does not answer.
+        // Otherwise the end of a call waits for a name server that does not answer.
         set(CURLOPT_QUICK_EXIT, 1L);
 #endif
         set(CURLOPT_TIMEOUT_MS, static_cast<long>(options->timeout.count()));
@@ -147,7 +147,7 @@ struct HttpClient::Call {
         set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
         set(CURLOPT_READFUNCTION, &Call::give_body);
         set(CURLOPT_READDATA, static_cast<void*>(this));
-        // Without a body there is nothing to rewind.
+        // A call without a body has nothing to rewind, so it gets a fresh connection.
         const bool fresh = options->fresh_connections;
         set(CURLOPT_FRESH_CONNECT, fresh || request.body.empty() ? 1L : 0L);
         set(CURLOPT_FORBID_REUSE, fresh ? 1L : 0L);
@@ -215,7 +215,7 @@ struct HttpClient::State {
         calls.clear();
     }
 
-    // False: it is to end.
+    // Returns false if the thread has to end.
     bool take_orders() {
         std::vector<std::unique_ptr<Call>> to_begin;
         std::vector<std::uint64_t> to_cancel;
@@ -312,12 +312,12 @@ void HttpClient::begin(std::uint64_t number, HttpCall request) {
         const std::string& text = value.reveal();
         call->add_header(text.empty() ? name + ";" : name + ": " + text);
     }
-    // Else libcurl makes one up.
+    // Otherwise libcurl would send a Content-Type of its own.
     const bool typed = std::ranges::any_of(call->request.headers, [](const auto& header) {
         return same_header(header.first, "Content-Type");
     });
     if (!typed) call->add_header("Content-Type:");
-    call->add_header("Expect:");  // no waiting for a word in between
+    call->add_header("Expect:");  // do not wait for 100 Continue
     call->prepare();
     under_way[number] = call->serial;
     {

@@ -26,7 +26,7 @@ struct HttpClientOptions {
     std::chrono::milliseconds connect_timeout{3'000};
     std::vector<Network> allowed;  // in addition to the public addresses
     std::string ca_file;           // '': the system's
-    // What is shown to a server that asks for it (mutual TLS); '': nothing.
+    // The client certificate for a server that asks for one (mutual TLS); '': none.
     std::string certificate_file{};
     std::string key_file{};
     std::int64_t answer_bytes = 65'536;
@@ -50,7 +50,7 @@ class HttpClient {
 
     // REQUIRES: fewer than `concurrency` are under way, and none with this number.
     void begin(std::uint64_t number, HttpCall request);
-    // Waits until one has ended, `most` at the longest, also where none is under way.
+    // Waits until a call has ended, at most for `most`; it waits also if no call is under way.
     std::vector<HttpAnswer> wait(std::chrono::milliseconds most);
     void cancel(std::uint64_t number);
 

@@ -1,7 +1,7 @@
 #pragma once
-// What a webhook decides without I/O: the key that goes along, the signature, what an answer's
-// status means, which headers go either way. Pure; thread-safe; signature() throws
-// std::runtime_error only where OpenSSL itself fails.
+// What a webhook decides without I/O: the key that is sent, the signature, what an answer's status
+// means, which headers go either way. Pure; thread-safe; signature() throws std::runtime_error only
+// if OpenSSL itself fails.
 
 #include <array>
 #include <chrono>
@@ -65,17 +65,17 @@ struct Network {
     int bits = 128;  // of the 16 bytes
 };
 
-// `10.0.0.0/8`, `fc00::/7`, or a single address; none for anything else.
+// `10.0.0.0/8`, `fc00::/7`, or a single address; nullopt for anything else.
 std::optional<Network> parse_network(const std::string& text);
-// Throws std::invalid_argument where one of them is no network.
+// Throws std::invalid_argument if one of them is no network.
 std::vector<Network> networks_of(const std::vector<std::string>& texts);
 // As the network would be written.
 std::string to_text(const NetworkAddress& address);
-// None for what is neither IPv4 nor IPv6.
+// Returns nullopt if it is neither IPv4 nor IPv6.
 std::optional<NetworkAddress> address_of(const sockaddr* address);
 
 // Loopback, link-local, private, shared, multicast, reserved: all that the registries of special
-// addresses (RFC 6890) do not call global, also where an IPv6 address carries such an IPv4 one.
+// addresses (RFC 6890) do not call global, and IPv6 addresses that carry such an IPv4 one.
 bool is_special(const NetworkAddress& address);
 
 bool may_be_called(const NetworkAddress& address, std::span<const Network> allowed);

@@ -43,7 +43,8 @@ struct WebhookOptions {
     std::vector<std::string> allow_private;
     // A file of certificates to trust in place of the system's; '': the system's.
     std::string ca_file;
-    // Most bytes of an answer's body; of a longer one the status counts, and the body is not kept.
+    // The most bytes of an answer's body. If it is longer, the status counts and the body is not
+    // kept.
     std::int64_t answer_bytes = 65'536;
 };
 

@@ -133,7 +133,7 @@ EffectOutcome WebhookSink::outcome_of(HttpAnswer answer) const {
             outcome.not_before = retry_after(value, since_1970<std::chrono::seconds>());
         }
     }
-    // Which of them are kept is said where results are.
+    // ResultLimits say which of them are kept.
     result.headers = std::move(answer.headers);
     return outcome;
 }

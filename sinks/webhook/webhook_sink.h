@@ -1,8 +1,8 @@
 #pragma once
 // Messages as HTTP calls: payload as body, a key that stays the same on each try, traceparent
-// passed through, signed where a secret is given. One object for each worker and topic; encode()
-// may run on the reader's thread, as it changes nothing, all else belongs to the writer's. Throws
-// std::invalid_argument for options that cannot be meant, which the configuration's checks know.
+// passed through, signed if a secret is given. One object for each worker and topic; encode() may
+// run on the reader's thread, as it changes nothing, all else belongs to the writer's. Throws
+// std::invalid_argument for options that make no sense, which the configuration's checks catch.
 
 #include <map>
 #include <vector>

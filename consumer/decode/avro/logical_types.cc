@@ -13,7 +13,7 @@ constexpr std::int64_t micros_of_day = 86'400'000'000;
 constexpr std::int64_t first_micro = -62'135'596'800'000'000;  // 0001-01-01
 constexpr std::int64_t last_micro = 253'402'300'799'999'999;   // 9999-12-31T23:59:59.999999
 
-// `number` with zeros before it, so that it has `digits`.
+// `number` with leading zeros, so that it has `digits` digits.
 std::string padded(std::uint64_t number, std::size_t digits) {
     std::string text = std::to_string(number);
     if (text.size() < digits) text.insert(0, digits - text.size(), '0');
@@ -32,7 +32,8 @@ std::string digits_of(std::string_view bytes, bool negative) {
         }
         limbs.push_back(limb);
     }
-    // The complement is one less than the magnitude, and one longer where all bits are set.
+    // The magnitude is the complement plus one. It is one limb longer if all bits of the complement
+    // are set.
     for (auto limb = limbs.rbegin(); negative; ++limb) {
         if (limb == limbs.rend()) {
             limbs.insert(limbs.begin(), 1);

@@ -9,8 +9,9 @@
 
 namespace onceward::avro {
 
-// An unscaled integer (two's complement, big-endian) with so many decimal places: each digit and
-// each zero of the scale, as JSON writes a number. False for more bytes than `longest_decimal`.
+// An unscaled integer (two's complement, big-endian) with `scale` decimal places: each digit and
+// each zero of the scale, as JSON writes a number. False if the bytes or the decimal places are
+// more than `longest_decimal`.
 constexpr std::size_t longest_decimal = 4096;
 [[nodiscard]] bool append_decimal(std::string_view bytes, std::size_t scale, std::string& out);
 
@@ -18,9 +19,8 @@ constexpr std::size_t longest_decimal = 4096;
 [[nodiscard]] bool append_date(std::int64_t days, std::string& out);
 // 07:08:09.500000. False for what is not within a day.
 [[nodiscard]] bool append_time(std::int64_t micros, std::string& out);
-// A count of units since 1970 as microseconds and, below them, nanoseconds (0 to 999). nullopt
-// where the microseconds have no number. REQUIRES: 1,000, 1,000,000 or 1,000,000,000 units a
-// second.
+// A count of units since 1970 as microseconds and, below them, nanoseconds (0 to 999). nullopt if
+// the microseconds overflow. REQUIRES: 1,000, 1,000,000 or 1,000,000,000 units a second.
 struct FineMoment {
     std::int64_t micros = 0;
     std::int64_t nanos = 0;

@@ -16,8 +16,8 @@ constexpr ConnectFault not_whole = "is not a whole number";
 constexpr ConnectFault not_in_years = "is a date or time outside the years 1 to 9999";
 constexpr ConnectFault not_json = "is not a text that holds JSON";
 
-// A scalar as JSON writes it; `text` is a number's token or a string. Nothing is appended for
-// `plain`.
+// Appends a scalar as JSON writes it; `text` is a number's token or a string. Nothing is appended
+// for `plain`.
 ConnectFault append_typed(const ConnectNode& node, bool is_text, std::string_view text,
                           std::string& out) {
     switch (node.type) {
@@ -37,15 +37,15 @@ ConnectFault append_typed(const ConnectNode& node, bool is_text, std::string_vie
     return count ? append_connect_time(node.type, *count, out) : not_whole;
 }
 
-// Writes a document again, with each value as its type has it.
+// Rewrites a document, with each value in the form of its type.
 struct ConnectRewriter {
-    using Place = const ConnectNode*;  // null where nothing changes
+    using Place = const ConnectNode*;  // null if nothing changes
 
     const ConnectSchema& schema;
     std::string& out;
     ConnectFault misfit = nullptr;
     std::string fault{};
-    // Where what is open begins in `out`.
+    // Where the open objects and arrays begin in `out`.
     std::vector<std::size_t> begins{};
 
     bool good(ConnectFault wrong) {
@@ -127,7 +127,7 @@ struct ConnectRewriter {
     }
 
   private:
-    // A comma, unless what comes next is the first of its container or follows a name.
+    // Appends a comma, unless the next value is the first of its container or follows a name.
     void separate() {
         if (begins.empty() || out.size() == begins.back() + 1 || out.back() == ':') return;
         out += ',';
@@ -153,7 +153,7 @@ ConnectFault ConnectReader::document(const ConnectSchema& schema, const ConnectN
     if (JsonReader<ConnectRewriter>(*buffer_, rewriter).run(value.text, &node)) {
         return rewriter.misfit != nullptr ? rewriter.misfit : not_json;
     }
-    // A fault in the last value of all is seen by nobody else.
+    // A fault in the last value of all does not end the walk.
     if (rewriter.misfit != nullptr) return rewriter.misfit;
     value.text = keep(arena, made_);
     return nullptr;

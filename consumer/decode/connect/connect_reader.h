@@ -20,8 +20,8 @@ class ConnectReader {
     ConnectReader();
     ~ConnectReader();
 
-    // Null and absent stay as they are. Views in the value point into what they pointed into, or
-    // into the arena. After a fault the value means nothing.
+    // Null and absent stay as they are. Views in the value point where they pointed before, or into
+    // the arena. After a fault the value means nothing.
     // REQUIRES: a Value::Kind::json holds well-formed JSON.
     ConnectFault apply(const ConnectSchema& schema, const ConnectSchema::Node& node, Value& value,
                        std::pmr::memory_resource& arena);

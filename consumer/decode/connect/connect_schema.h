@@ -23,8 +23,8 @@ class ConnectSchema {
         ConnectType type = ConnectType::plain;
         std::int32_t scale = 0;  // of a decimal; may be negative
         std::vector<std::string> names{};
-        // The types of a record's fields, in the order of `names`; else that of an array's items or
-        // of a map's values.
+        // The types of a record's fields, in the order of `names`; for an array that of its items,
+        // for a map that of its values.
         std::vector<NodeId> children{};
         // Whether it, or something within it, is not plain.
         bool changes = false;
@@ -38,10 +38,10 @@ class ConnectSchema {
 
     // Why it cannot be used, as a literal; nullptr if it can.
     const char* fault() const { return fault_; }
-    // The type of what a JSON pointer leads to; nullptr where the schema has none.
+    // The type of what a JSON pointer leads to; nullptr if the schema has none.
     const Node* find(std::string_view pointer) const;
     const Node& node(NodeId id) const { return nodes_[id]; }
-    // The field of a record, or the value of a map; nullptr where there is none.
+    // The field of a record, or the value of a map; nullptr if there is none.
     const Node* member(const Node& of, std::string_view name) const;
 
   private:

@@ -1,6 +1,6 @@
 #pragma once
-// The schemas that messages have brought, parsed. Each message repeats its schema, so one that was
-// seen lately costs a comparison of its bytes. Belongs to one decoder and its thread.
+// The parsed schemas of earlier messages. Each message repeats its schema, so one that was seen
+// lately costs only a comparison of its bytes. Belongs to one decoder and its thread.
 
 #include <cstddef>
 #include <list>
@@ -15,25 +15,25 @@ namespace onceward {
 
 class ConnectSchemas {
   public:
-    // More tables in one topic than this, in turn, and each message's schema is parsed. A schema
-    // costs a few times its text.
+    // If a topic alternates between more tables than this, each message's schema is parsed. A
+    // schema costs a few times the memory of its text.
     static constexpr std::size_t most = 64;
-    // Longer texts, all together, are not kept: a message may be a megabyte of schema.
+    // The most bytes of texts that are kept, all together: a message may be a megabyte of schema.
     static constexpr std::size_t most_bytes = 16 * 1024 * 1024;
 
     struct Known {
         std::string text;
         ConnectSchema schema;
-        // One for each pointer; nullptr where the value stays as it is.
+        // One for each pointer; nullptr if the value stays as it is.
         std::vector<const ConnectSchema::Node*> nodes;
     };
 
-    // JSON pointers into the messages, as find() of a schema has them.
+    // `pointers`: JSON pointers into the messages, as ConnectSchema::find() takes them.
     explicit ConnectSchemas(std::vector<std::string> pointers) : pointers_(std::move(pointers)) {}
     // Valid until the next call. REQUIRES: as ConnectSchema.
     const Known& get(std::string_view text);
-    // What follows `{"schema":S,` where S is a schema that is known, byte by byte, and more members
-    // follow; '' for any other document. S is latest() then.
+    // What follows `{"schema":S,` if S is, byte for byte, a known schema and more members follow;
+    // '' for any other document. S is then latest().
     std::string_view after_known(std::string_view document);
     // REQUIRES: after_known() was not ''. Valid until the next call of get().
     std::string_view latest() const { return known_.front().text; }

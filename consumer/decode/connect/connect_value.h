@@ -1,7 +1,7 @@
 #pragma once
 // Single values of Kafka Connect's and Debezium's types as a producer of plain JSON would write
-// them: exact, or refused. Pure; thread-safe. What appends says what is wrong, and what was
-// appended means nothing then.
+// them: exact, or refused. Pure; thread-safe. The functions that append return what is wrong; what
+// was appended then means nothing.
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ ConnectFault append_variable_decimal(std::string_view json, std::string& out);
 // A date, a time, or a date and time; a point in time with Z.
 ConnectFault append_connect_time(ConnectType type, std::int64_t count, std::string& out);
 
-// Whether all of it is one JSON value, blanks around it or not.
+// Whether all of it is one JSON value; there may be blanks around it.
 bool is_json_text(std::string_view text);
 
 }  // namespace onceward

@@ -9,8 +9,8 @@
 
 namespace onceward {
 
-// A step without its slash as the name that it stands for. False for a `~` that is neither `~0`
-// nor `~1`; `name` means nothing then.
+// Turns a step without its slash into the name that it stands for. Returns false for a `~` that is
+// neither `~0` nor `~1`; `name` means nothing then.
 [[nodiscard]] inline bool unescape_pointer_step(std::string_view step, std::string& name) {
     name.clear();
     for (std::size_t i = 0; i < step.size(); ++i) {

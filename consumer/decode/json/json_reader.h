@@ -15,7 +15,7 @@ namespace onceward {
 
 // The lexical rules of RFC 8259 that simdjson leaves to its typed getters. Pure functions.
 
-// Containers inside each other; PostgreSQL's own parser and ours need stack for each.
+// The most containers inside each other; PostgreSQL's own parser and ours need stack for each.
 constexpr int json_depth_max = 500;
 
 constexpr bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -97,7 +97,8 @@ class JsonReader {
         if (padded.size() < size_ + simdjson::SIMDJSON_PADDING) {
             padded.resize(size_ + simdjson::SIMDJSON_PADDING);
         }
-        // DANGER: simdjson reads past the end; librdkafka's payloads have nothing readable there.
+        // DANGER: copy it. simdjson reads past the end, where librdkafka's payloads may be
+        // unreadable.
         std::memcpy(padded.data(), document.data(), size_);
         std::memset(padded.data() + size_, 0, simdjson::SIMDJSON_PADDING);
 

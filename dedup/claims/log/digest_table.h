@@ -19,9 +19,9 @@
 namespace onceward {
 
 // Allocator for large arrays that are read at random: from 2 MiB on it asks the kernel for pages of
-// that size (madvise(2), MADV_HUGEPAGE), as otherwise nearly each look misses the processor's table
-// of pages too. Where the kernel gives none the memory is as any other. Thread-safe; throws
-// std::bad_alloc.
+// that size (madvise(2), MADV_HUGEPAGE). Otherwise nearly each look-up would also miss the
+// processor's cache of page addresses (TLB). If the kernel gives no such pages, the memory is
+// ordinary. Thread-safe; throws std::bad_alloc.
 template <class T>
 struct HugePages {
     using value_type = T;
@@ -49,19 +49,19 @@ struct HugePages {
 class DigestTable {
   public:
     DigestTable();
-    // Puts it in where it is not there yet; the first fingerprint stays, and the batch's number
-    // with it.
+    // Adds the digest if it is not in the set yet; otherwise its first fingerprint stays, with the
+    // number of its batch.
     void insert(const Digest& digest, const std::optional<Digest>& fingerprint = std::nullopt,
                 std::int64_t batch = 0);
-    // Grows for so many more, each part by its share of them.
+    // Grows for `more` further digests, each shard for its share of them.
     void make_room(std::size_t more);
     bool contains(const Digest& digest) const;
     // The fingerprint of a digest in the set; nullopt if it was added without one. REQUIRES: the
     // digest is in the set.
     std::optional<Digest> fingerprint(const Digest& digest) const;
-    // The same of its batch; 0 where it was put in without a fingerprint.
+    // The number of its batch; 0 if it is not in the set or was added without a fingerprint.
     std::int64_t batch(const Digest& digest) const;
-    // Asks the processor for the memory that contains() will look at. Call it for a dozen digests
+    // Asks the processor for the memory that contains() will read. Call it for a dozen digests
     // before the first of them is looked up.
     void prefetch(const Digest& digest) const;
     std::size_t size() const { return size_; }
@@ -91,7 +91,7 @@ class DigestTable {
     static std::size_t find(const Shard& shard, std::uint64_t hash, const Digest& digest);
     Known known(const Digest& digest) const;
     void grow(Shard& shard) const;
-    // Whether so many more would fill it beyond what may be filled.
+    // Whether `more` further digests would fill more than three quarters of it.
     static bool full(const Shard& shard, std::size_t more) {
         return 4 * (shard.used + more) > 3 * shard.slots.size();
     }
@@ -100,7 +100,7 @@ class DigestTable {
     // Random and odd, so that invented keys cannot be aimed at one place of the table.
     std::uint64_t multiplier_;
     std::size_t size_ = 0;
-    // The digest of zeros marks what is free, so that it cannot be kept there.
+    // The digest of zeros marks free slots, so it cannot be kept in one.
     bool has_zero_ = false;
     Known zero_known_;
 };

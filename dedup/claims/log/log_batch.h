@@ -11,14 +11,14 @@
 
 namespace onceward {
 
-// Digests as a bytea holds them, concatenated. Borrows it.
+// The digests of a bytea, which holds them concatenated. Borrows it.
 std::span<const Digest> digests_in(std::string_view bytes);
 
-// A batch that somebody committed. The digests lie in what it was read from.
+// A batch of the log. It borrows its digests from what it was read from.
 struct LogBatch {
     std::int64_t seq = 0;
     std::span<const Digest> digests;
-    // In the same order, packed; empty where the batch has none at all.
+    // In the same order, packed; empty if the batch has none at all.
     std::span<const Digest> fingerprints;
     Digest packed(std::size_t place) const {
         return fingerprints.empty() ? packed_fingerprint(std::nullopt) : fingerprints[place];
@@ -28,20 +28,20 @@ struct LogBatch {
     }
 };
 
-// Digests of that column, and fingerprints of that one, which is null if no claim has one. Borrows
+// Reads the columns `digests` and `fingerprints`; the latter is null if no claim has one. Borrows
 // the answer.
 LogBatch batch_in(const QueryResult& rows, int row, std::int64_t seq, int digests,
                   int fingerprints);
 
-// Whether any of these digests, which are sorted, may be in the batch: never false where one is.
+// Whether any of these digests, which are sorted, may be in the batch: never false if one is.
 // True as well for a batch that is not sorted, which this version does not write.
 bool may_meet(std::span<const Digest> digests, const LogBatch& batch);
 
 // What the ledger says of its log.
 struct LogState {
     std::int64_t generation = 0;  // the current one, which is appended to; 0: no such ledger
-    std::int64_t floor = 0;       // what the log held up to this seq may be gone, or a segment
-    std::int64_t evictions = 0;   // how often a claim was taken out
+    std::int64_t floor = 0;       // what the log held up to this seq may be gone, or in a segment
+    std::int64_t evictions = 0;   // how often a claim was evicted
     std::int64_t oldest = 0;      // the oldest generation whose claims are still kept
 };
 

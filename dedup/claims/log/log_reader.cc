@@ -11,7 +11,7 @@
 namespace onceward {
 namespace {
 
-// Batches in one answer, so that it stays at some megabytes: many where they are small.
+// Batches in one answer, so that it stays at some megabytes: many if they are small.
 constexpr std::size_t fewest = 16;
 constexpr std::size_t most = 8192;
 constexpr std::size_t small_answer = std::size_t{1} << 20;
@@ -63,7 +63,7 @@ Generations generations_after(Connection& connection, const LogScope& scope,
                                   .claims = rows.binary_integer(row, 4),
                                   .shard_bits = static_cast<int>(rows.binary_integer(row, 5)),
                                   .first_filter = static_cast<int>(rows.binary_integer(row, 7))};
-            // Else the partition has no claim in it.
+            // Otherwise the partition has no claim in the segment.
             if (!in_parts || part.number != 0) found.segments.back().parts.push_back(part);
         } else if (number > generation && found.oldest.generation == 0) {
             found.oldest = {.generation = number,
@@ -74,7 +74,7 @@ Generations generations_after(Connection& connection, const LogScope& scope,
     return found;
 }
 
-// Puts those into the window that it has not got, without their filters.
+// Adds the segments that the window lacks, without their filters.
 void put_segments(std::span<const PublishedSegment> segments, LogWindow& window) {
     for (const PublishedSegment& segment : segments) {
         if (window.has_segment(segment.generation, segment.merge)) continue;
@@ -152,7 +152,7 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
     if (window.position().generation == 0) {
         const Generations all = generations_after(connection, scope, 0);
         if (all.oldest.generation == 0) try_again("the ledger has no generation yet");
-        // What has become a segment is below the floor, and older than what is still a log.
+        // Segments are below the floor, and older than the generations that are still a log.
         put_segments(all.segments, window);
         window.next_segments_look = LogWindow::Clock::now() + look_for_segments_every;
         window.begin(all.oldest);
@@ -173,7 +173,7 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
             follow_segments(connection, scope, window);
             return true;
         }
-        // Another generation was current in the very snapshot that held all the rest of this one.
+        // The snapshot that held all the rest of this generation had another current one.
         const LogState after = generations_after(connection, scope, at.generation).oldest;
         if (after.generation == 0 || after.floor > window.position().last) return false;
         window.next_generation(after.generation);
@@ -184,7 +184,7 @@ FilterReading read_filters(Connection& connection, int ledger, LogWindow& window
                            const LogWindows& windows, std::chrono::milliseconds time) {
     const auto until = LogWindow::Clock::now() + time;
     if (window.filter_under_way.exchange(true)) return FilterReading::more;
-    // Given back however this ends.
+    // Set to false however this ends.
     const std::unique_ptr<LogWindow, void (*)(LogWindow*)> mine(
         &window, [](LogWindow* of) { of->filter_under_way = false; });
     const std::size_t limit = windows.limit();
@@ -202,8 +202,8 @@ FilterReading read_filters(Connection& connection, int ledger, LogWindow& window
             connection.prepared(sql::segment_filters, {missing->number},
                                 log_names(ledger, missing->generation, missing->merge), true);
         if (row.rows() == 0) {
-            // It was merged into another (see publish_merge), or a conversion was cut short before
-            // it wrote this filter. Those of earlier segments are there all the same.
+            // The segment was merged into another (see publish_merge), or a conversion was cut
+            // short before it wrote this filter. Filters of earlier segments exist all the same.
             window.look_for_segments_soon();
             before = missing->generation;
             continue;

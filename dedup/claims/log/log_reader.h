@@ -1,8 +1,8 @@
 #pragma once
-// Reads a ledger's log into a window, outside of any transaction: each read is one of its own, and
-// sees what is committed by then. Reads segments too: their filters into a window, blocks where a
-// filter says yes, and where earlier claims came from. Used by one thread; failures are
-// PostgresErrors; std::runtime_error where a stored filter is none.
+// Reads a ledger's log into a window, outside of any transaction: each read is a transaction of its
+// own, and sees what is committed by then. Reads segments too: their filters into a window, a block
+// if a filter says yes, and where earlier claims came from. Used by one thread; failures are
+// PostgresErrors, and std::runtime_error if a stored filter is invalid.
 
 #include <chrono>
 #include <functional>
@@ -19,7 +19,7 @@ namespace onceward {
 // What part of a ledger's log a window holds.
 struct LogScope {
     int ledger = 0;
-    // With `reach: partition`: of one partition of one source.
+    // With `reach: partition`: the part of one partition of one source.
     struct Part {
         int source = 0;
         Partition partition;
@@ -27,8 +27,8 @@ struct LogScope {
     std::optional<Part> part = std::nullopt;
 };
 
-// How the tables of a generation end, after their ledger: with the number of the generation, and of
-// the merge if they are those of a merged segment.
+// What follows the ledger in the names of a generation's tables: the number of the generation, and
+// that of the merge if they are the tables of a merged segment.
 inline std::string table_ending(std::int64_t generation, int merge) {
     return std::to_string(generation) + (merge > 0 ? "m" + std::to_string(merge) : "");
 }
@@ -37,40 +37,40 @@ inline Connection::Names log_names(int ledger, std::int64_t generation, int merg
     return {{"ledger", std::to_string(ledger)}, {"generation", table_ending(generation, merge)}};
 }
 
-// Whose server the session is with; see LogWindows::join().
+// Which server the session is with; see LogWindows::join().
 std::string log_server(Connection& connection);
 
 // Reads from the window's position to the end of what is committed, through all generations. False:
-// the log below was taken away meanwhile, and the window is of no use any more.
+// a part of the log, or a claim, was removed unseen, and the window is of no use any more.
 bool read_on(Connection& connection, const LogScope& scope, LogWindow& window);
 
-// Generations whose digests the window holds one by one may have become segments meanwhile. Asks
-// once in a while only; whether it did.
+// Generations whose digests the window holds one by one may have become segments by now. Asks for
+// them only once in a while; returns whether it did.
 bool follow_segments(Connection& connection, const LogScope& scope, LogWindow& window);
 
-// One look from that position on, at no more than so many batches.
+// Reads at most `limit` batches from that position on.
 LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::Position& at,
                 std::size_t limit);
 
-// Whether the error says that a table is not there (42P01): retention dropped it.
+// Whether the error says that a table does not exist (42P01): retention dropped it.
 bool table_is_gone(const PostgresError& error);
 
 enum class FilterReading : std::uint8_t {
     complete,  // all filters that the database has are in memory
-    more,      // some are to be read
+    more,      // some have still to be read
     full,      // there is no room for those that are missing
-    over,      // recent claims alone take more than there may be
+    over,      // recent claims alone take more than the limit
 };
 // Reads filters that the window's segments lack, the newest segment's first: at least one, and more
-// as long as `time` lasts and the process's windows have room. Gives some back if recent claims
-// need theirs. Outside of any transaction. Without its filter each claim is looked up in the
+// as long as `time` lasts and the process's windows have room. Drops some if recent claims need
+// their memory. Outside of any transaction. Without its filter each claim is looked up in the
 // segment.
 FilterReading read_filters(Connection& connection, int ledger, LogWindow& window,
                            const LogWindows& windows, std::chrono::milliseconds time);
 
-// What filters say yes to is looked up: answers for the claims that a segment really holds. In the
-// transaction of the batch, a statement for each segment. REQUIRES: suspects in their generations'
-// order.
+// Looks up the claims that filters said yes to, and answers for those that a segment really holds.
+// In the transaction of the batch, a statement for each segment. REQUIRES: the suspects are in the
+// order of their generations.
 void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Suspect> suspects,
             std::span<const Claim> claims, std::span<ClaimAnswer> answers);
 

@@ -8,7 +8,7 @@
 namespace onceward {
 namespace {
 
-// Both are sorted by digest. Whether the claims rely on `other`.
+// Returns whether the claims rely on `other`. Both are sorted by digest.
 bool rely(std::span<const Claim> claims, std::span<ClaimAnswer> answers, const LogBatch& other,
           Reliance& reliance) {
     const std::span<const Digest> digests = other.digests;
@@ -19,7 +19,7 @@ bool rely(std::span<const Claim> claims, std::span<ClaimAnswer> answers, const L
         if (at == digests.size() || digests[at] != claims[i].digest) continue;
         if (answers[i].verdict != Verdict::fresh) continue;
         const ClaimAnswer said = earlier_claim(claims[i], other.fingerprint(at));
-        // Only for what is committed: a conflict may halt its topic, and its dead letter says
+        // Only a committed claim makes a conflict: it may halt its topic, and its dead letter says
         // where the first message is.
         if (said.verdict == Verdict::conflict) continue;
         answers[i] = said;
@@ -116,7 +116,7 @@ void LogWindow::forget_before(std::int64_t generation) {
 }
 
 void LogWindow::put_segment(std::int64_t generation, Segment segment) {
-    std::map<std::int64_t, Generation> before;  // its memory is given back without the lock
+    std::map<std::int64_t, Generation> before;  // its memory is freed without the lock
     const WriteLock lock(mutex_);
     // DANGER: another worker may still hold a list of segments from before a merge. If its segments
     // replaced the merged one, claims of generations that only the merged one covers would be lost.
@@ -188,7 +188,7 @@ std::span<const SegmentPart> LogWindow::parts_of(const Generation& generation) {
 std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
                                  std::vector<Suspect>& suspects) const {
     const ReadLock lock(mutex_);
-    // Recent claims first: what is known of them needs no look at a segment.
+    // Recent claims first: a key that is found among them needs no look-up in a segment.
     for (const auto& [number, generation] : generations_) {
         if (generation.segment) continue;
         const DigestTable& table = generation.digests;
@@ -280,8 +280,8 @@ std::size_t LogWindow::bytes() const {
 LookVerdict judge(const LogState& state, const LogWindow::Position& position, std::size_t batches,
                   std::size_t limit) {
     if (state.generation == 0) return LookVerdict::gone;
-    // DANGER: `seq > last` alone cannot see that what it would have found was dropped, and memory
-    // must not say 'duplicate' of a key that was taken out.
+    // DANGER: a read of `seq > last` cannot see that batches it should have found were dropped. And
+    // memory must not say 'duplicate' of a key that was evicted.
     if (position.last < state.floor || position.evictions != state.evictions) {
         return LookVerdict::gone;
     }

@@ -1,7 +1,7 @@
 #pragma once
 // What a process remembers of a ledger's log: the digests of all batches up to `last`. Shared by
-// the process's workers; thread-safe. Knows no database: who reads the log puts in what it read.
-// DANGER: it belongs to sessions with one server, and is thrown away with any of them
+// the process's workers; thread-safe. Knows no database: the reader of the log adds what it read.
+// DANGER: it belongs to sessions with one server, and is discarded when any of them ends
 // (see LogWindows). Throws only std::bad_alloc.
 
 #include <algorithm>
@@ -28,9 +28,9 @@ namespace onceward {
 
 // What the transactions of a process's workers are about to append to one ledger's log. A key that
 // another worker's transaction claims is presumed to be a duplicate; otherwise its row would be
-// written, found out and written again. A transaction that relies on this waits for the other's end
-// before its own, and then asks the window whether the other was committed. Thread-safe; throws
-// only std::bad_alloc.
+// written, found to be a duplicate and written again. A transaction that relies on this waits for
+// the other's end before its own, and then asks the window whether the other was committed.
+// Thread-safe; throws only std::bad_alloc.
 
 // What a transaction relies on: these claims, of these transactions.
 struct Reliance {
@@ -44,15 +44,15 @@ struct Reliance {
 
 class ClaimsUnderWay {
   public:
-    // Marks the claims that other transactions are about to make, where `reliance` is given, and
-    // notes them there; puts all that is fresh then into `mine`. The number that end() wants.
+    // If `reliance` is given, marks the claims that other transactions are about to make, and notes
+    // them there. Then adds all that is still fresh to `mine`. Returns the number for end().
     // REQUIRES: claims sorted by digest; `mine` empty, and left alone until end().
-    // One moment for all of it, so that no two transactions rely on each other.
+    // All of it happens under one lock, so that no two transactions rely on each other.
     std::uint64_t begin(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
                         LogAppend& mine, Reliance* reliance);
-    // DANGER: of a transaction that was committed only when the window knows its claims.
+    // DANGER: if the transaction was committed, call this only when the window knows its claims.
     void end(std::uint64_t number);
-    // Whether all of these have ended by then.
+    // Waits for the end of all of these, at most for `limit`; returns whether all have ended.
     bool wait(std::span<const std::uint64_t> numbers, std::chrono::milliseconds limit);
 
   private:
@@ -67,7 +67,7 @@ class LogWindow {
     using Clock = std::chrono::steady_clock;
 
     struct Position {
-        // Whose table is read and appended to; older ones were read to their end. 0: not begun.
+        // Its table is read and appended to; older ones were read to their end. 0: not begun.
         std::int64_t generation = 0;
         // All batches up to this seq are known.
         std::int64_t last = 0;
@@ -79,31 +79,31 @@ class LogWindow {
     // The first read: `oldest` has the oldest existing generation instead of the current one. A
     // second caller changes nothing.
     void begin(const LogState& oldest);
-    // The table of the generation before was read to its end, and it is sealed.
+    // The generation before was read to its end, and it is sealed.
     void next_generation(std::int64_t generation);
-    // Puts in what is committed. REQUIRES: `batches` are in order and complete from some seq on
+    // Adds committed batches. REQUIRES: `batches` are in order and complete from some seq on
     // that is not above `last`.
     void take_in(std::int64_t generation, std::span<const LogBatch> batches);
-    // What these will need when they are taken in, which they are not by this.
+    // Makes room for these, which are to be taken in later.
     void make_room(std::int64_t generation, std::span<const Digest> digests);
-    // Older generations have expired. DANGER: not what lies below the floor, as that of a segment
-    // does.
+    // Forgets older generations, which have expired. DANGER: do not forget all that lies below the
+    // floor: the claims of segments lie there too.
     void forget_before(std::int64_t generation);
 
     // A sealed generation that has become a segment, with those after it that were merged into it.
     struct Segment {
         int merge = 0;          // how often it was merged
-        std::int64_t last = 0;  // of its generations
-        // Those that this window covers, so none if they have no claim in it.
+        std::int64_t last = 0;  // the last of its generations
+        // The parts that this window covers, so none if the segment has no claim in them.
         std::vector<SegmentPart> parts;
     };
     // Replaces the digests and the segments of these generations, which were all known before or
     // are below the floor. Does nothing if a segment covers them already.
-    // DANGER: all of them in one step. Between two steps a claim of long ago would be unknown.
+    // DANGER: replace all of them in one step. Between two steps an old claim would be unknown.
     void put_segment(std::int64_t generation, Segment segment);
     bool has_segment(std::int64_t generation, int merge) const;
 
-    // A filter that is not in memory, and what it is to be put into.
+    // A filter that is not in memory, and where it belongs.
     struct MissingFilter {
         std::int64_t generation = 0;
         int merge = 0;
@@ -111,13 +111,13 @@ class LogWindow {
         std::size_t shard = 0;  // of that part
         int number = 0;         // in the segment's table
     };
-    // The next one of the newest segment that lacks any, of those of earlier generations than
-    // `before`; nullopt if all are in memory.
+    // The next missing filter of the newest segment that lacks any, among the segments of earlier
+    // generations than `before`; nullopt if all are in memory.
     std::optional<MissingFilter> missing_filter(std::int64_t before = all_generations) const;
     static constexpr std::int64_t all_generations = std::numeric_limits<std::int64_t>::max();
     // Does nothing if the segment was replaced meanwhile.
     void put_filter(const MissingFilter& missing, FuseFilter filter);
-    // Forgets filters of the oldest segments, until so many bytes are free or none is left.
+    // Forgets filters of the oldest segments, until `bytes` are free or no filter is left.
     void drop_filters(std::size_t bytes);
 
     // A claim that a filter of a segment says yes to: known only if that part's block holds it.
@@ -138,8 +138,8 @@ class LogWindow {
     // Returns whether all of these are among the digests outside segments, each with exactly this
     // fingerprint.
     bool holds(std::span<const Reliance::OnClaim> claims) const;
-    // Where a claim that has a fingerprint may be: in the batch with that seq of a generation's
-    // log, or, seq 0, in that part of a generation that is a segment, whose filter says yes.
+    // Where a claim that has a fingerprint may be: in the batch `seq` of a generation's log, or, if
+    // `seq` is 0, in the part `part` of a generation's segment, whose filter says yes.
     struct Whereabouts {
         std::int64_t generation = 0;
         std::int64_t seq = 0;
@@ -154,13 +154,14 @@ class LogWindow {
 
     // See LogWindows::discard().
     std::atomic<bool> discarded{false};
-    // Whether a worker reads a filter at this moment; the others do not read it as well.
+    // Whether a worker reads filters at this moment; the others then do not.
     std::atomic<bool> filter_under_way{false};
     // When somebody last read the log to its end.
     std::atomic<Clock::time_point> last_look{Clock::time_point{}};
     // When the next worker asks which generations have become segments.
     std::atomic<Clock::time_point> next_segments_look{Clock::time_point{}};
-    // Within a second, however often it is called: callers see the same reason before each batch.
+    // The next worker asks within a second, however often this is called: callers see the same
+    // reason before each batch.
     void look_for_segments_soon() {
         next_segments_look = std::min(next_segments_look.load(), Clock::now() + segments_soon);
     }
@@ -169,16 +170,16 @@ class LogWindow {
     static constexpr std::chrono::seconds segments_soon{1};
     struct Generation {
         DigestTable digests;
-        // In their place, where it has become a segment.
+        // In place of the digests, if the generation has become a segment.
         std::optional<Segment> segment;
     };
     static std::span<const SegmentPart> parts_of(const Generation& generation);
 
     mutable SharedMutex mutex_;
     Position position_ ONCEWARD_GUARDED_BY(mutex_);
-    // The version with which the last one came.
+    // The version with which the last segment came.
     std::uint64_t segment_came_ ONCEWARD_GUARDED_BY(mutex_) = 0;
-    // One table of digests for each of the log's, so that they go together.
+    // One table of digests for each generation of the log, so that both are dropped together.
     std::map<std::int64_t, Generation> generations_ ONCEWARD_GUARDED_BY(mutex_);
     ClaimsUnderWay under_way_;
 };
@@ -186,16 +187,16 @@ class LogWindow {
 // What a read under the ledger's lock says of a window's position.
 enum class LookVerdict : std::uint8_t {
     complete,  // with these batches the window knows all that was committed
-    more,      // there may be further batches, or a newer generation: read on, then again
-    gone,      // the log below, or a claim, was taken away unseen: throw the window away
+    more,      // there may be further batches, or a newer generation: read on, and judge again
+    gone,      // a part of the log, or a claim, was removed unseen: discard the window
 };
 // Pure. `batches`: how many the look found; `limit`: how many it would have found at most.
 LookVerdict judge(const LogState& state, const LogWindow::Position& position, std::size_t batches,
                   std::size_t limit);
 
 // The windows of a process: one for each ledger and server, shared by the workers whose sessions
-// are with that server. Thread-safe; made by the composition root, outlived by nothing. Throws only
-// std::bad_alloc.
+// are with that server. Thread-safe; made by the composition root, and outlives its users. Throws
+// only std::bad_alloc.
 class LogWindows {
   public:
     static constexpr std::size_t default_limit = std::size_t{256} << 20;
@@ -203,7 +204,7 @@ class LogWindows {
     // `limit`: how many bytes of claims the process may hold. A filter that does not fit stays in
     // the database, where each claim is then looked up: slower, and never wrong.
     explicit LogWindows(std::size_t limit = default_limit) : limit_(limit) {}
-    // What all windows hold, in bytes, and how many more they may.
+    // How many bytes all windows hold, and how many they may hold.
     std::size_t bytes() const;
     std::size_t limit() const { return limit_; }
     // A window that no other worker shares, which counts towards the limit.
@@ -211,8 +212,8 @@ class LogWindows {
     // `server`: as sql::log_server names it. DANGER: sessions with two servers, one of which may
     // have lost commits of the other, never share a window.
     std::shared_ptr<LogWindow> join(const std::string& server, int ledger);
-    // No user joins it any more, and its users leave it before their next transaction: a session
-    // with its server ended, or what it says no longer holds.
+    // Nobody joins the window any more, and its users leave it before their next transaction: a
+    // session with its server ended, or what it says no longer holds.
     void discard(const std::shared_ptr<LogWindow>& window);
 
   private:

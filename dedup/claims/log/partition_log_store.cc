@@ -12,7 +12,7 @@ namespace onceward {
 namespace {
 
 constexpr int most_loads = 3;
-// So long a batch waits at most while filters are read.
+// How long a batch waits at most while filters are read.
 constexpr auto longest_reading = std::chrono::milliseconds(10);
 
 }  // namespace
@@ -32,8 +32,8 @@ void PartitionLogStore::load(Connection& connection, Partition partition) {
     try_again("the log is dropped faster than it is read");
 }
 
-// DANGER: all of it, also of a batch that was given up: a part that still held claims would not be
-// opened by the next batch, and what that brings would be applied without a claim.
+// DANGER: forget all of it, also after a batch that was given up. The next batch would not open a
+// part that still held claims, and its messages in that part would be applied without a claim.
 void PartitionLogStore::forget_batch() {
     for (auto& [partition, part] : parts_) {
         part.claims.clear();
@@ -45,7 +45,7 @@ void PartitionLogStore::forget_batch() {
 
 void PartitionLogStore::partitions_taken(Connection& connection,
                                          std::span<const TopicPartition> partitions) {
-    // First: what is evicted while the windows are read is seen at the next batch.
+    // Read this first: then the next batch sees an eviction that happens while windows are read.
     const QueryResult current = connection.prepared(sql::log_current, {ledger_}, {}, true);
     if (current.rows() == 0) try_again("the ledger has no generation yet");
     if (parts_.empty()) {
@@ -78,7 +78,7 @@ void PartitionLogStore::move_on(const QueryResult& current) {
     }
 }
 
-// A window is read at the take-over only; later on its sealed generations become filters.
+// A window is read only at the take-over; later its sealed generations become filters.
 void PartitionLogStore::follow(Connection& connection) {
     try {
         for (auto& [partition, part] : parts_) {
@@ -99,7 +99,7 @@ void PartitionLogStore::follow(Connection& connection) {
 void PartitionLogStore::read_missing_filters(Connection& connection) {
     try {
         for (auto& [partition, part] : parts_) {
-            // Asked first: what all windows hold takes as long to count as there are partitions.
+            // Ask this first: the more partitions, the longer it takes to count all windows' bytes.
             if (!part.window->missing_filter()) continue;
             const FilterReading read =
                 read_filters(connection, ledger_, *part.window, *windows_, longest_reading);
@@ -193,8 +193,8 @@ Settlement PartitionLogStore::settle(Transaction& transaction) {
     const auto names = log_names(ledger_, generation_);
     const Parameters none;
     const Parameters ledger{ledger_};
-    // DANGER: the lock, and what the current generation is in a statement after it: a rotation that
-    // was waited for would not be seen in the lock's own.
+    // DANGER: read the current generation in a statement after the lock's. The lock's own statement
+    // would not see a rotation that it waited for.
     std::vector<Connection::Statement> statements{
         {sql::log_lock_limits, none},
         {sql::log_lock_shared, ledger},
@@ -213,7 +213,7 @@ Settlement PartitionLogStore::settle(Transaction& transaction) {
         for (std::size_t i = 0; i < appended.size(); ++i) {
             appended[i]->seq = results[3 + i].binary_integer(0, 0);
         }
-        // What it throws leaves the transaction, too.
+        // An exception from still_holds() leaves the transaction, too.
         return still_holds(results[2]) ? Settlement::settled : Settlement::again;
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;

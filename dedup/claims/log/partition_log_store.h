@@ -1,8 +1,8 @@
 #pragma once
-// The `log` store with `reach: partition`: a duplicate is found within its partition alone, which
-// the fence keeps to one worker. So there is no news of others to read, and each worker remembers
-// its own partitions. Used by the writer's thread; failures are PostgresErrors, and
-// std::logic_error where a partition is claimed from that was not taken.
+// The `log` store with `reach: partition`: a duplicate is found only within its partition, which
+// the fence keeps to one worker. So there are no claims of others to read, and each worker
+// remembers its own partitions. Used by the writer's thread; failures are PostgresErrors, and
+// std::logic_error if a claim's partition was not taken.
 
 #include <map>
 #include <memory>
@@ -13,12 +13,12 @@ namespace onceward {
 
 class PartitionLogStore final : public ClaimStore {
   public:
-    // `ledger` and `source` as register_ledger() gave them; `windows` is the process's, for its
-    // limit alone.
+    // `ledger` and `source` as register_ledger() gave them; `windows` is the process's, for
+    // nothing but its limit.
     PartitionLogStore(int ledger, int source, std::shared_ptr<LogWindows> windows)
         : ledger_(ledger), source_(source), windows_(std::move(windows)) {}
-    // DANGER: after the take-over's COMMIT, in a later transaction. Before it the old owner's last
-    // batch may still be under way, and its claims would be missing here.
+    // DANGER: call it after the take-over's COMMIT, in a later transaction. Before it, the old
+    // owner's last batch may still be under way, and its claims would be missing here.
     void partitions_taken(Connection& connection,
                           std::span<const TopicPartition> partitions) override;
     void partitions_lost(std::span<const TopicPartition> partitions) override;
@@ -36,8 +36,7 @@ class PartitionLogStore final : public ClaimStore {
     LogWindow& window(Partition partition) { return *parts_.at(partition).window; }
 
   private:
-    // One partition's part of the transaction under way, separate from everything else that is
-    // known of it.
+    // A partition's window, and its part of the transaction under way.
     struct Part {
         std::shared_ptr<LogWindow> window;
         std::vector<Claim> claims;
@@ -51,7 +50,7 @@ class PartitionLogStore final : public ClaimStore {
     // `current`: the row of sql::log_current.
     void move_on(const QueryResult& current);
     void forget_batch();
-    // False: the verdicts hold no longer, or the rows went into a generation that is sealed.
+    // False: the verdicts no longer hold, or the rows went into a generation that is sealed.
     bool still_holds(const QueryResult& current);
 
     int ledger_;

@@ -123,7 +123,7 @@ FuseFilter::FuseFilter(std::span<const Digest> digests, FilterKind kind) {
     std::vector<std::uint64_t> keys;
     keys.reserve(digests.size() + 2);
     for (const Digest& digest : digests) keys.push_back(key_of(digest));
-    // It is not made for fewer than two.
+    // The library needs at least two keys.
     while (keys.size() < 2) keys.push_back(keys.size());
     if (kind == FilterKind::narrow) {
         filter_ = std::make_shared<FilterOf<Fuse8>>(keys);

@@ -1,3 +1,3 @@
--- The first key is Onceward's own class, so that no lock of the user's tools is met
--- (rotate_ledger() uses the same).
+-- The first key is Onceward's own class, so that this lock never collides with one of the user's
+-- tools (rotate_ledger() uses the same).
 SELECT pg_advisory_xact_lock_shared(1330524999, $1::integer)

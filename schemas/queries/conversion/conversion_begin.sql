@@ -1,8 +1,9 @@
--- Makes the tables of the segment that a sealed generation of a `table` ledger becomes, in place of
--- what an earlier try left, and writes its batches: a batch is what one transaction claimed from
--- one source. They are numbered from {first} on. While the ledger's store is `table` nobody reads
--- these tables; they have the names of a segment, so that they go with their generation if that
--- expires meanwhile. The index is for reading the claims, and goes when that is done.
+-- Makes the tables of the segment that a sealed generation of a `table` ledger becomes, and writes
+-- its batches. Tables that an earlier try left are dropped first. A batch is what one transaction
+-- claimed from one source; batches are numbered from {first} on. While the ledger's store is
+-- `table` nobody reads these tables. They have the names of a segment, so that they are dropped
+-- with their generation if it expires first. The index is for reading the claims, and is dropped
+-- when that is done.
 DO $$
 DECLARE
     part text;

@@ -1,5 +1,5 @@
--- The blocks of the open generation's segment, as block_rows() makes those of others: 400 digests
--- fill a page. As a DO, since it is sent before its table is made.
+-- Writes the blocks of the open generation's segment, as block_rows() makes those of the others:
+-- 400 digests fill a page. It is a DO block, since it is sent before its table exists.
 DO $$
 BEGIN
     INSERT INTO {schema}.sealed_{ledger}_{generation} (first_digest, digests, batches,

@@ -1,6 +1,7 @@
--- Fails with 40001 unless the ledger is as it was when its generations were listed: sealed ones,
--- the open one, and the last claim that was taken out of each; and unless the open one is still
--- small. With the ledger's exclusive lock held, in a statement after the lock's.
+-- Fails with 40001 unless the ledger is as it was when its generations were listed: the sealed
+-- ones, the open one, and the last claim that was removed from each. It also fails unless the open
+-- one is still small. Run it with the ledger's exclusive lock held, in a statement after the
+-- lock's.
 DO $$
 BEGIN
     -- A process that registers another feed holds this row until its end.

@@ -1,7 +1,7 @@
 -- The generations of a `table` ledger in their order: whether each is sealed, the bytes of its
--- table, the number of the last claim that was taken out of it by hand (0: none was), and, if its
--- segment is ready, the claims and the shard's bits of that. A claim that was taken out since makes
--- the segment worthless. The last one's number shows it even if older rows were deleted meanwhile.
+-- table, the number of the last claim that was removed from it by hand (0: none was), and, if its
+-- segment is ready, the segment's claims and shard bits. A claim that was removed since makes the
+-- segment worthless. The last number shows that even if older rows were deleted since.
 SELECT g.generation, g.sealed_at IS NOT NULL,
     coalesce(pg_relation_size(to_regclass(
         format('{schema}.claims_%s_%s', g.ledger, g.generation))), 0),

@@ -1,4 +1,4 @@
--- The ledger; what feeds it without a log, which are requests, calls of once() and the inbox; and
+-- The ledger; its feeds that have no log, which are requests, calls of once() and the inbox; and
 -- the groups and topics that feed it.
 SELECT l.ledger, l.store, l.stores_results,
     coalesce((SELECT string_agg(f.consumer_group || ' ' || f.topic, ', '

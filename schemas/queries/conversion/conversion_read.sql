@@ -1,6 +1,7 @@
 -- The claims of a `table` ledger's generation from one digest ($1) up to another ($2, null: to the
 -- last one), in no order: digests, numbers of their batches counted from $3, and fingerprints if
--- there is any, zeros for none. One row: the three lists are made of the same rows.
+-- any claim has one (zeros for a claim without). One row, so that the three lists have the same
+-- order.
 SELECT coalesce(string_agg(uuid_send(c.digest), ''), ''),
     coalesce(string_agg(int4send((b.seq - $3::bigint)::integer), ''), ''),
     CASE WHEN count(c.fingerprint) > 0 THEN string_agg(coalesce(uuid_send(c.fingerprint),

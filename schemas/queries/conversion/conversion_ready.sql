@@ -1,4 +1,5 @@
--- The segment of the generation is complete. The comment goes with its table.
+-- Marks the segment of the generation as complete. The mark is a comment on a table, and is dropped
+-- with it.
 DO $$
 BEGIN
     DROP INDEX {schema}.batches_{ledger}_{generation}_of;

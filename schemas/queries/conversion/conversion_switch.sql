@@ -1,7 +1,7 @@
--- The ledger's store becomes `log`: the segments of all generations are published, the tables go,
--- and the log's first generation is opened. With the ledger's exclusive lock held, and after
--- conversion_check. The open generation's segment has no filter yet: until it is written, each key
--- is looked up in its blocks.
+-- The ledger's store becomes `log`: the segments of all generations are published, the tables are
+-- dropped, and the log's first generation is opened. Run it with the ledger's exclusive lock held,
+-- after conversion_check. The open generation's segment has no filter yet: until it is written,
+-- each key is looked up in its blocks.
 DO $$
 DECLARE
     numbers bigint[] := '{generations}'::bigint[] || {open}::bigint;
@@ -27,7 +27,7 @@ BEGIN
     UPDATE {schema}.ledgers SET store = 'log', reach = 'global',
             log_floor = greatest(log_floor, highest)
         WHERE ledger = {ledger} RETURNING name INTO called;
-    -- DANGER: before the rotation, which would take the table before it for a log.
+    -- DANGER: drop the tables before the rotation, which would take the last one for a log's table.
     FOREACH one IN ARRAY numbers LOOP
         EXECUTE format('DROP TABLE {schema}.claims_%s_%s', {ledger}, one);
     END LOOP;

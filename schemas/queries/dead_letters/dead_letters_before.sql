@@ -1,6 +1,6 @@
--- For each message (record key, partition, offset) the first open dead letter of its key: not
--- itself, and in its own partition none that comes after it. Copies of hot keys hold back no
--- message.
+-- For each message (record key, partition, offset) the first open dead letter of its key. Neither
+-- the message's own letter counts, nor one that comes after it in its partition. Copies of hot keys
+-- hold back no message.
 SELECT wanted.position, first.partition, first.record_offset
 FROM unnest($3::bytea[], $4::integer[], $5::bigint[])
     WITH ORDINALITY AS wanted (record_key, partition, record_offset, position)

@@ -1,5 +1,5 @@
--- A page of dead letters, whole, as JSON: by number, after number $10, $9 of them; `matching` is
--- dlq_matching. Bytes are base64. dlq_import reads it.
+-- A page of whole dead letters as JSON: $9 of them in the order of their numbers, after number $10.
+-- `matching` is dlq_matching. Bytes are base64. dlq_import reads it.
 SELECT d.dead_letter, json_build_object(
     'form', 'onceward-dead-letter/1', 'number', d.dead_letter, 'group', d.consumer_group,
     'topic', d.topic, 'identity', d.identity, 'partition', d.partition,

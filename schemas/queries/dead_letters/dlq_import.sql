@@ -1,5 +1,5 @@
--- Takes lines of dlq_export in again: how many came new, and how many had been discarded here. What
--- is there already stays as it is.
+-- Imports lines of dlq_export. Returns how many were new, and how many had been discarded here. A
+-- letter that is in the table already stays as it is.
 WITH line AS (
     SELECT text.value::json AS l, text.position
     FROM unnest($1::text[]) WITH ORDINALITY AS text (value, position)

@@ -1,6 +1,6 @@
--- The dead letters of a group that a filter leaves, each with its state: dlq_select, dlq_summary
--- and dlq_export read from it, under the name `matching`. `redriving`: a redrive has marked it, and
--- Kafka has it perhaps; another redrive produces it again.
+-- The dead letters of a group that match a filter, each with its state: dlq_select, dlq_summary and
+-- dlq_export read from it, under the name `matching`. `redriving`: a redrive has marked it, and
+-- Kafka may have a copy; another redrive produces it again.
 SELECT d.*, s.state
 FROM {schema}.dead_letters d CROSS JOIN LATERAL (SELECT CASE
         WHEN d.resolved_at IS NULL THEN 'open'

@@ -1,6 +1,6 @@
 -- Dead letters of a group, the oldest first; `matching` is dlq_matching. The last column: whether a
--- copy of it, or itself after a rewind, may have been applied before the claims of its ledger
--- begin.
+-- copy of the message, or the message itself after a rewind, may have been applied before the
+-- claims of its ledger begin.
 SELECT d.dead_letter, d.topic, d.partition, d.record_offset, d.error_class, d.sqlstate, d.reason,
     d.created_at::text, d.state, d.attempts, d.key_text, d.record_key, d.headers::text,
     coalesce(length(d.payload), 0)::bigint, (d.redrive_began_at IS NOT NULL)::integer::bigint,

@@ -1,7 +1,7 @@
--- Dead letters by topic, class, SQLSTATE, column and reason, those with the most first;
--- `matching` is dlq_matching. Numbers and quoted values are left out of a reason, so that one cause
--- is one row; the reason of its newest letter is with it. The column is what a reason of Onceward's
--- or PostgreSQL's names; null if it names none.
+-- Dead letters by topic, class, SQLSTATE, column and reason, the most frequent first; `matching` is
+-- dlq_matching. Numbers and quoted values are left out of a reason, so that one cause is one row;
+-- the reason of its newest letter is with it. The column is the one that a reason of Onceward's or
+-- PostgreSQL's names; '' if it names none.
 SELECT d.topic, d.error_class, d.sqlstate,
     coalesce(substring(d.reason FROM '(?:column|member) [`"]([^`"]+)[`"]'), '') AS named,
     left(regexp_replace(d.reason, '"[^"]*"|`[^`]*`|''[^'']*''|[0-9]+', '…', 'g'), 300) AS said,

@@ -1,7 +1,8 @@
--- Takes letters of a topic of dead letters in, each once by its place in its own topic's log. For
--- each, in their order, what became of it, and its number if it is in the table: `new`; `present`,
--- and nobody has dealt with it; `done`, somebody has; `discarded`; `read`, the group has read the
--- message itself and has no letter of it; `no fence`, it is not known which log it is of.
+-- Imports letters from a topic of dead letters, each once by its place in its own topic's log.
+-- Returns for each, in their order, what became of it, and its number if it is in the table: `new`;
+-- `present` (nobody has dealt with it); `done` (somebody has); `discarded`; `read` (the group has
+-- read the message itself and has no letter of it); `no fence` (it is not known which log it is
+-- of).
 WITH wanted AS (
     SELECT letter.*, coalesce(letter.said_identity, fence.log) AS identity,
         coalesce(fence.log = coalesce(letter.said_identity, fence.log)

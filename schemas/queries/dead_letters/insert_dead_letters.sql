@@ -1,6 +1,6 @@
--- One row for each rejected message. The fence's row names the log that the offsets belong to;
--- where there is no fence, identity is null and the statement fails: joined away instead, the
--- message would be in no place.
+-- One row for each rejected message. The fence's row names the log that the offsets belong to. If
+-- there is no fence, identity is null and the statement fails. An inner join would drop the message
+-- instead, and it would be nowhere.
 INSERT INTO {schema}.dead_letters AS dead_letters (consumer_group, topic, identity, partition,
     record_offset,
     record_timestamp, record_key, headers, payload, key_text, digest, error_class, sqlstate, reason,
@@ -19,9 +19,10 @@ FROM unnest($3::integer[], $4::bigint[], $5::text[]::bigint[], $6::bytea[], $7::
     LEFT JOIN {schema}.fences AS fence ON fence.consumer_group = $1 AND fence.topic = $2
         AND fence.partition = rejected.partition
 ORDER BY rejected.position
--- The same message again changes nothing, but that it is open again where it had been resolved.
+-- If the same message is rejected again, nothing changes, except that a resolved letter is open
+-- again.
 ON CONFLICT ON CONSTRAINT dead_letters_once DO UPDATE SET resolved_at = NULL
     WHERE dead_letters.resolved_at IS NOT NULL
--- The letters that are new, and the log that each is of: only these are published. A row that was
--- there, and was updated, has an xmax.
+-- Returns which letters are new, and the log that each belongs to: only new ones are published. A
+-- row that existed and was updated has an xmax.
 RETURNING partition, record_offset, identity, (xmax = 0)::integer

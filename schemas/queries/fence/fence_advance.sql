@@ -1,8 +1,8 @@
--- The rows are locked by fence_hold already; the comparison is repeated here, so that this
--- statement is safe alone.
+-- The rows are locked by fence_hold already. The comparison is repeated here, so that this
+-- statement is safe on its own.
 UPDATE {schema}.fences AS f SET
     next_offset = move.end_offset,
-    -- DANGER: the epoch of the new offset, although it is not known (-1). With an older one
+    -- DANGER: store the epoch of the new offset even if it is not known (-1). With an older one
     -- librdkafka would place the offset after the end of a truncated log.
     leader_epoch = CASE WHEN move.end_offset > move.begin_offset THEN move.leader_epoch
         ELSE f.leader_epoch END,

@@ -1,6 +1,6 @@
--- Locks in one order: ORDER BY below FOR UPDATE. DANGER: owner and next_offset are both compared.
--- The owner alone would let a batch that was dropped inside the worker be jumped over, the offset
--- alone a second owner after a fail-over.
+-- Locks the rows in one order: ORDER BY takes effect before FOR UPDATE. DANGER: compare both owner
+-- and next_offset. The owner alone would let the fence jump over a batch that was dropped inside
+-- the worker. The offset alone would admit a second owner after a fail-over.
 SELECT f.partition
 FROM {schema}.fences AS f
     JOIN unnest($3::integer[], $4::bigint[], $5::uuid[]) AS wanted (partition, begin_offset, owner)

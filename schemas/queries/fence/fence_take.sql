@@ -1,4 +1,4 @@
--- What the row says of the log is kept; what it does not say yet comes from the new owner.
+-- What the row says about the log is kept; the new owner adds what it does not say yet.
 UPDATE {schema}.fences SET
     owner = CASE WHEN retired_at IS NULL THEN $4 ELSE owner END,
     epoch = epoch + 1,

@@ -1,3 +1,3 @@
--- The first keys of the user's query, whose first column is the key, in its order.
+-- The first keys of the user's query in the key's order. The query's first column is the key.
 SELECT wanted.key::text FROM ({query}) AS wanted (key) WHERE wanted.key IS NOT NULL
 ORDER BY wanted.key LIMIT $1::integer

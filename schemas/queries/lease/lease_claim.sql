@@ -1,6 +1,6 @@
 -- Claims keys for an effect outside of this server: rows that are new, rows whose lease has ended,
--- and rows of mine. A key that is not returned belongs to another owner, has ended or is in
--- conflict; it is locked all the same, so that it does not change before the next statement reads
+-- and rows that are mine already. A key that is not returned belongs to another owner, has ended or
+-- is in conflict. Its row is locked too, so that it does not change before the next statement reads
 -- it.
 INSERT INTO {schema}.leases AS known (ledger, digest, owner_token, lease_until, fingerprint, source,
     identity, partition, record_offset)
@@ -13,7 +13,7 @@ FROM unnest($7::uuid[], $8::uuid[], $9::integer[], $10::bigint[])
     AS wanted (digest, fingerprint, partition, record_offset)
     LEFT JOIN {schema}.fences AS fence ON fence.consumer_group = $5 AND fence.topic = $6
         AND fence.partition = wanted.partition
--- DANGER: in one order, in every worker.
+-- DANGER: every worker locks the keys in the same order, or two of them can deadlock.
 ORDER BY wanted.digest
 ON CONFLICT ON CONSTRAINT leases_key DO UPDATE SET
     owner_token = excluded.owner_token,

@@ -1,5 +1,5 @@
--- The fence passes messages that had ended beyond it. No other session counts these: the fence's
--- lock is held.
+-- Marks messages as counted that had ended before the fence reached them, and that it passes now.
+-- No other session counts these: the fence's lock is held.
 WITH passed AS MATERIALIZED (
     SELECT known.digest FROM {schema}.leases AS known
     WHERE known.ledger = $1::integer AND known.digest = ANY ($2::uuid[])

@@ -1,5 +1,5 @@
--- Keeps what is mine for longer, and writes further tries down before they are made. What is not
--- answered with is mine no longer.
+-- Extends the leases that are mine, and records further tries before they are made. A key that is
+-- not returned is no longer mine.
 WITH mine AS MATERIALIZED (
     SELECT known.digest FROM {schema}.leases AS known
     WHERE known.ledger = $1::integer AND known.digest = ANY ($4::uuid[])

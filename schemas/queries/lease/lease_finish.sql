@@ -1,7 +1,7 @@
--- How effects ended. DANGER: owner_token is compared here, in the row: a stale owner changes
--- nothing. A key that is not returned was not mine.
--- DANGER: the keys that the transaction counts later ($9) are locked here too, all in one order, as
--- a claim of the same keys locks them.
+-- Records how effects ended. DANGER: owner_token is compared here, in the row: a stale owner
+-- changes nothing. A key that is not returned was not mine.
+-- DANGER: also lock the keys here that the transaction counts later ($9), all in one order. A claim
+-- of the same keys locks them in that order too; otherwise they can deadlock.
 WITH held AS MATERIALIZED (
     SELECT known.digest FROM {schema}.leases AS known
     WHERE known.ledger = $1::integer AND known.digest = ANY ($3::uuid[] || $9::uuid[])

@@ -1,6 +1,6 @@
 -- What conflicts with a claim: place among the requested ones, state (0 in flight, 1 done, 2
--- failed), whether it is of this very message, whether the fence has counted it, the rest of the
--- lease in milliseconds, fingerprint, and where it came from.
+-- failed), whether it belongs to this very message, whether the fence has counted it, the rest of
+-- the lease in milliseconds, fingerprint, and where it came from.
 SELECT wanted.place, CASE known.state WHEN 'in_flight' THEN 0 WHEN 'done' THEN 1 ELSE 2 END,
     coalesce((known.source = $2::integer AND known.partition = wanted.partition
         AND known.record_offset = wanted.record_offset

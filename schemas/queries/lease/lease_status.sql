@@ -1,5 +1,5 @@
 -- What became of requests' keys in the ledger of that name: place among the requested ones; 1 while
--- it has no end, else 0; the rest of the lease in milliseconds; the answer's status; the ledger's
+-- it is in flight, else 0; the rest of the lease in milliseconds; the answer's status; the ledger's
 -- number.
 -- A freed key (zeros) is not returned. This decides nothing: a COMMIT that is under way is not
 -- seen.

@@ -1,4 +1,5 @@
 -- The first key is Onceward's own class; the ledger's rotation takes the same lock.
--- DANGER: a statement of its own, at the transaction's top level: what is read in the statement of
--- the lock has a snapshot from before it, and a savepoint's end would give the lock back.
+-- DANGER: take the lock in a statement of its own, at the transaction's top level. A read in the
+-- same statement would have a snapshot from before the lock, and the end of a savepoint would
+-- release the lock.
 SELECT pg_advisory_xact_lock(1330524999, $1::integer)

@@ -1,5 +1,5 @@
--- As log_look, of one partition ($5) of one source ($4) alone. With `reach: partition` a batch has
--- a row for each of its partitions.
+-- As log_look, but only for one partition ($5) of one source ($4). With `reach: partition` a batch
+-- has a row for each of its partitions.
 SELECT l.log_floor, l.evictions, g.generation, batch.seq, batch.digests, batch.fingerprints,
     (SELECT min(o.generation) FROM {schema}.generations o WHERE o.ledger = l.ledger)
 FROM {schema}.ledgers l

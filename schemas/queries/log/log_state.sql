@@ -1,6 +1,6 @@
 -- A ledger's floor and evictions, with each of its generations. A generation that is a segment has
 -- its measures, a row for each part: of one partition ($3) of one source ($2), or of all (null).
--- At the end how often it was merged, and the last of the generations that are in it.
+-- The last two columns are how often it was merged, and the last generation that is in it.
 SELECT l.log_floor, l.evictions, g.generation, s.by_partition, coalesce(p.claims, s.claims),
     coalesce(p.shard_bits, s.shard_bits), coalesce(p.part, 0), coalesce(p.first_filter, 0),
     coalesce(s.merge, 0), coalesce(s.last_generation, g.generation)

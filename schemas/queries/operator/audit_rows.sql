@@ -1,4 +1,4 @@
--- How many rows of a table have each of these keys, in their order, by the text of one column.
+-- How many rows of a table have each of these keys in one column, by its text; in the keys' order.
 SELECT coalesce(found.number, 0)
 FROM unnest($1::text[]) WITH ORDINALITY AS asked (key, place)
     LEFT JOIN (SELECT {column}::text AS key, count(*) AS number

@@ -1,5 +1,6 @@
--- Bytes: of the database, of our schema, and of the WAL that a replication slot without a reader
--- keeps; the slot that keeps most. PostgreSQL does not show how much of the disk is free.
+-- The sizes in bytes of the database, of our schema, and of the WAL that a replication slot without
+-- a reader keeps; and the slot that keeps most. PostgreSQL does not show how much of the disk is
+-- free.
 SELECT pg_database_size(current_database()),
     coalesce((SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
         WHERE c.relnamespace = '{schema}'::regnamespace AND c.relkind IN ('r', 'm')), 0)::bigint,

@@ -1,5 +1,5 @@
--- What `onceward doctor` judges of a server beyond server_check: a row. Its own sessions, which
--- have this one's name, do not count.
+-- One row: what `onceward doctor` judges of a server in addition to server_check. Its own sessions,
+-- which have this session's application name, do not count.
 SELECT current_setting('server_version'), current_setting('max_connections')::bigint,
     current_setting('superuser_reserved_connections')::bigint,
     (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'

@@ -1,5 +1,5 @@
--- The oldest open transaction of this database and of prepared ones: who, for how many seconds, and
--- whether it waits for its client; and of how many sessions the role may not see it.
+-- The oldest open transaction of this database, prepared ones included: who, for how many seconds,
+-- and whether it waits for its client; and for how many sessions the role may not see that.
 SELECT oldest.who, oldest.seconds, oldest.idle,
     (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
         AND backend_type = 'client backend' AND usename IS DISTINCT FROM current_user

@@ -1,6 +1,6 @@
--- By digest, from any topic. A letter without a digest is found by the key's text in the topics $3,
--- whose messages are searched (one with another digest is another tenant's). $4: from that topic
--- only. The states are those of dlq_select.
+-- Finds letters by digest, from any topic. A letter without a digest is found by the key's text, in
+-- the topics $3, whose messages are searched (one with another digest belongs to another tenant).
+-- $4: from that topic only. The states are those of dlq_select.
 SELECT d.digest, d.created_at, d.consumer_group, d.topic, d.partition, d.record_offset,
     d.error_class, d.sqlstate, d.reason, d.fingerprint, d.first_fingerprint, d.first_places,
     d.dead_letter, d.attempts, CASE

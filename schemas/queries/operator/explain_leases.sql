@@ -1,5 +1,6 @@
--- A request's key that was let go has ended with an owner of zeros. Whose lease has ended without a
--- word: a message is tried again, a request's key may stay as it is until somebody has looked.
+-- A request's key that was released has ended with an owner of zeros. If a lease has ended without
+-- a result, a message is tried again, but a request's key may stay as it is until somebody checks
+-- it.
 SELECT known.digest, led.name,
     CASE WHEN known.state = 'in_flight' AND known.lease_until > clock_timestamp() THEN 'in_flight'
         WHEN known.owner_token = '00000000-0000-0000-0000-000000000000' THEN 'released'

@@ -1,8 +1,8 @@
--- A log knows where a batch came from, not each of its claims: the offsets of its first and last. A
--- digest at a place that is no multiple of 16 is a chance of 2^-128. A batch's digests are sorted,
--- and spread evenly, as those of SHA-256 are: the key is looked for in a slice around where it
--- should be, four standard deviations to each side, which is read without the rest. Where the slice
--- does not reach around the key, all of them are read. OFFSET 0 keeps each step to itself, so that
+-- A log knows where a batch came from, but of its claims only the first and last offset. The chance
+-- of finding a digest at a place that is not a multiple of 16 is 2^-128. A batch's digests are
+-- sorted and, like all of SHA-256, spread evenly. So the key is searched in a slice around where it
+-- should be, four standard deviations to each side, and only the slice is read. If the slice does
+-- not reach around the key, all digests are read. OFFSET 0 keeps each step to itself, so that
 -- nothing is read twice.
 SELECT found.digest, found.claimed_at,
     CASE found.source WHEN 0 THEN 'onceward import' ELSE f.consumer_group END, f.topic,

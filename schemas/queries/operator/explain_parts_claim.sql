@@ -1,4 +1,4 @@
--- As explain_segment_claim, of a segment in parts, each of which may hold the key.
+-- As explain_segment_claim, for a segment in parts, each of which may hold the key.
 SELECT key.digest, b.claimed_at, f.consumer_group, f.topic, place.partition, place.first_offset,
     place.last_offset,
     nullif(encode(substr(block.fingerprints, block.at + 1, 16), 'hex')::uuid,

@@ -1,4 +1,4 @@
--- As explain_log_claim, where the log has become a segment: the block names the batch.
+-- As explain_log_claim, for a log that has become a segment: the block names the batch.
 SELECT key.digest, b.claimed_at,
     CASE b.source WHEN 0 THEN 'onceward import' ELSE f.consumer_group END, f.topic,
     place.partition, place.first_offset, place.last_offset,

@@ -1,4 +1,4 @@
--- A new owner: a worker that still runs loses the fence, and may not take it again.
+-- Sets a new owner: a worker that still runs loses the fence, and may not take it again.
 UPDATE {schema}.fences SET retired_at = now(), owner = gen_random_uuid(),
     owner_name = 'onceward groups retire'
 WHERE consumer_group = $1 AND ($2::text IS NULL OR topic = $2)

@@ -1,5 +1,5 @@
--- A new owner, so that a running worker loses the fence, takes it again and follows. After a rewind
--- the old watermark is no longer true: messages below it will be passed again.
+-- Sets a new owner, so that a running worker loses the fence, takes it again and follows. After a
+-- rewind the old watermark is no longer true: messages below it will be passed again.
 UPDATE {schema}.fences SET
     owner = gen_random_uuid(),
     epoch = epoch + 1,

@@ -1,4 +1,4 @@
--- The fence's offset now; nothing if it has passed the suspected record ($6).
+-- Records the fence's current offset; nothing if the fence has passed the suspected record ($6).
 INSERT INTO {schema}.partition_suspects AS suspect (consumer_group, topic, partition, next_offset,
     resident_bytes, budget_bytes)
 SELECT consumer_group, topic, partition, next_offset, $4::bigint, $5::bigint

@@ -1,5 +1,5 @@
--- What waits to be sent, of group $1 or, where that is null, of all: for each topic the number of
--- rows, counted up to 100,000, when the first of them was written, and its age in seconds.
+-- What waits to be sent, of group $1 or, if that is null, of all groups: for each topic the number
+-- of rows, counted up to 100,000, when the first of them was written, and its age in seconds.
 WITH RECURSIVE topics AS (
     (SELECT consumer_group, topic FROM {schema}.outbox
         WHERE $1::text IS NULL OR consumer_group = $1

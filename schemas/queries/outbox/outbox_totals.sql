@@ -1,5 +1,5 @@
--- How many rows wait, counted up to 100,000, and the age of the oldest in seconds: of each topic
--- the first row is the oldest, but for transactions that were under way together.
+-- How many rows wait, counted up to 100,000, and the age of the oldest in seconds. The first row of
+-- each topic is its oldest, except among transactions that ran at the same time.
 WITH RECURSIVE topics AS (
     (SELECT topic FROM {schema}.outbox WHERE consumer_group = $1 ORDER BY topic LIMIT 1)
     UNION ALL

@@ -1,8 +1,8 @@
--- What may be sent next: of each topic the oldest rows, but for topics ($2), keys ($3, $4) and rows
--- without an order ($5) that are held, or on their way already; $6 rows and $7 bytes of all of
--- them, taken from the topics in turn.
--- DANGER: never `position > last`. A transaction that began earlier may commit later, and its rows
--- would stay for ever.
+-- What may be sent next: the oldest rows of each topic. Topics ($2), keys ($3, $4) and rows without
+-- an order ($5) are left out if they are held or on their way already. At most $6 rows and $7 bytes
+-- in total are taken from the topics in turn.
+-- DANGER: do not read by `position > last`. A transaction that began earlier may commit later, and
+-- its rows would never be sent.
 WITH RECURSIVE topics AS (
     (SELECT topic FROM {schema}.outbox WHERE consumer_group = $1 ORDER BY topic LIMIT 1)
     UNION ALL

@@ -1,5 +1,5 @@
--- The dead letters of messages that are applied in this transaction; the fence of the group names
--- the log that they are of.
+-- Resolves the dead letters of messages that are applied in this transaction. The group's fence
+-- names the log that the messages belong to.
 UPDATE {schema}.dead_letters AS letter SET resolved_at = now()
 FROM unnest($3::integer[], $4::bigint[]) AS applied (partition, record_offset)
     JOIN {schema}.fences AS fence ON fence.consumer_group = $1 AND fence.topic = $2

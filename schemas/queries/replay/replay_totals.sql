@@ -1,4 +1,4 @@
--- What became of the messages so far; of one that has finished, of all.
+-- What became of the messages so far; for a replay that has finished, of all of them.
 SELECT coalesce(sum(f.applied), 0)::bigint + r.applied,
     coalesce(sum(f.duplicates), 0)::bigint + r.duplicates,
     coalesce(sum(f.conflicts), 0)::bigint + r.conflicts,

@@ -1,5 +1,5 @@
--- Nothing is done for a key that another transaction has stored meanwhile: then the claim belongs
--- to that transaction too, and this one is rolled back.
+-- Skips a key whose result another transaction has just stored: then the claim belongs to that
+-- transaction too, and this one is rolled back.
 INSERT INTO {schema}.results_{ledger}_{generation} (digest, attempt, tenant, kind, status, headers,
     body)
 SELECT digest, attempt, tenant, kind, status, headers::jsonb, body

@@ -1,4 +1,5 @@
--- The generations of a ledger that have results, and by what a memory of them is too old.
+-- The generations of a ledger that have results, and the counters that show whether remembered
+-- results are too old.
 SELECT g.generation, CASE WHEN g.sealed_at IS NULL THEN 1 ELSE 0 END, l.evictions, l.erasures
 FROM {schema}.ledgers l JOIN {schema}.generations g USING (ledger)
 WHERE l.ledger = $1::integer

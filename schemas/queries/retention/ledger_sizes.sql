@@ -1,12 +1,12 @@
 -- A row for each generation of the ledgers: of the one that is named, of those that a group or the
--- inbox feeds, or of all. By the wall clock, which decides nothing: how long it has been kept
--- beyond its retention, and how old it is. At the end: whether requests claim there, which have no
--- log; whether the inbox does; whether the group does; the bytes of stored results; and when the
--- ledger's memory begins, if anything was forgotten yet.
+-- inbox feeds, or of all. How long it has been kept beyond its retention, and how old it is, are by
+-- the wall clock, which decides nothing. The last columns: whether requests, which have no log,
+-- claim there; whether the inbox does; whether the group does; the bytes of stored results; and
+-- when the ledger's memory begins, if anything was forgotten yet.
 SELECT l.ledger, l.name, l.store, l.reach, l.retention::text,
     extract(epoch FROM l.retention)::bigint, g.generation, g.created_at::text,
     g.sealed_at IS NOT NULL, CASE WHEN l.store = 'lease' THEN counted.leases ELSE s.claims END,
-    -- As in retention_state: what the number of claims is estimated from, where it is large.
+    -- As in retention_state: the bytes from which a large number of claims is estimated.
     coalesce(CASE WHEN l.store = 'log' AND pg_relation_size(made.claims) > 0
         THEN pg_table_size(made.claims) ELSE pg_relation_size(made.claims) END, 0),
     coalesce(pg_total_relation_size(made.claims), 0)
@@ -14,7 +14,7 @@ SELECT l.ledger, l.name, l.store, l.reach, l.retention::text,
         + coalesce(pg_total_relation_size(made.filters), 0)
         + coalesce(pg_total_relation_size(made.batches), 0)
         + coalesce(pg_total_relation_size(made.results), 0)
-        -- The bytes of all lease ledgers, which are in one table; with the open generation.
+        -- The bytes of all lease ledgers, which share one table; shown with the open generation.
         + CASE WHEN l.store = 'lease' AND g.sealed_at IS NULL
             THEN pg_total_relation_size('{schema}.leases') ELSE 0 END,
     greatest(0, extract(epoch FROM clock_timestamp() - coalesce(g.sealed_at, ended.oldest)

@@ -1,5 +1,5 @@
 -- What holds the ledger's retention back, the oldest first; a partition of -1 is the list of
--- partitions. The last three columns: of an open replay its number, who began it and when.
+-- partitions. The last three columns: an open replay's number, who began it and when.
 SELECT consumer_group, topic, partition, watermark, replay, started_by, started_at
 FROM (
     SELECT f.consumer_group, f.topic, f.partition, f.watermark, NULL::bigint AS replay,

@@ -1,2 +1,3 @@
--- A number of 64 bits from a text of ours, so that no ledger of another schema shares it.
+-- The key is 64 bits of a text that names our schema, so that no ledger of another schema shares
+-- it.
 SELECT pg_try_advisory_lock(hashtextextended('onceward retention {schema} ' || $1, 0))

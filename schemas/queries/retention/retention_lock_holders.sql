@@ -1,6 +1,6 @@
--- Who has held the ledger's lock for longer than a claim of a worker does. Not this session, and
--- not those that only wait. If PostgreSQL hides since when from the schema's owner, a holder is
--- named all the same, after the others.
+-- The sessions that have held the ledger's lock for longer than a worker's claim does, without this
+-- one and those that only wait. If PostgreSQL hides since when from the schema's owner, the holder
+-- is named too, after the others.
 SELECT coalesce('pid ' || h.pid, 'prepared transaction ' || h.prepared), coalesce(h.role, ''),
     coalesce(h.state, CASE WHEN h.pid IS NULL THEN 'prepared' ELSE 'hidden' END),
     coalesce(extract(epoch FROM clock_timestamp() - h.since), 0)::bigint

@@ -1,5 +1,5 @@
--- The ledgers that nothing but calls of once() or of the inbox feeds. No process has their
--- options, so these are made of the retention, as in expire().
+-- The ledgers that only calls of once() or of the inbox feed. No process has their options, so they
+-- are derived from the retention, as in expire().
 SELECT l.name, l.store, extract(epoch FROM l.retention)::bigint,
     (extract(epoch FROM least(l.retention / 8, interval '3 hours')) * 1000)::bigint
 FROM {schema}.ledgers l

@@ -21,7 +21,7 @@ SELECT g.generation, (extract(epoch FROM clock_timestamp() - g.created_at) * 100
 FROM {schema}.generations g JOIN {schema}.ledgers l USING (ledger)
     CROSS JOIN LATERAL (SELECT to_regclass(
         format('{schema}.claims_%s_%s', g.ledger, g.generation)) AS name) AS made
-    -- Rows that are in no generation.
+    -- Leases, which are in no generation.
     CROSS JOIN LATERAL (SELECT min(k.ended_at) AS oldest_end FROM {schema}.leases k
         WHERE l.store = 'lease' AND k.ledger = l.ledger AND k.ended_at IS NOT NULL) AS held
 WHERE g.ledger = $1::integer AND g.sealed_at IS NULL

@@ -1,6 +1,6 @@
--- DANGER: the owner and how far the fence is are compared here, in the row, and not in memory. $8
--- and $9 move the fence to the end of its partition first, under the same rule as a batch: only
--- from where its reading began.
+-- DANGER: compare the owner and the fence's offset here, in the row, and not in memory. $8 and $9
+-- first move the fence to the end of its partition, under the same rule as for a batch: only from
+-- where its reading began.
 UPDATE {schema}.fences SET
     watermark = greatest(watermark, timestamptz 'epoch' + $5::bigint * interval '1 microsecond'),
     next_offset = coalesce($9::bigint, next_offset),

@@ -1,4 +1,4 @@
--- With the number of the transaction that wrote each, for audits of the claims.
+-- Copies the batches, with the number of the transaction that wrote each, for audits of the claims.
 INSERT INTO {schema}.batches_{ledger}_{generation} (seq, source, claimed_at, transaction,
     partitions, first_offsets, last_offsets)
 SELECT seq, source, claimed_at, xmin::text::bigint, partitions, first_offsets, last_offsets

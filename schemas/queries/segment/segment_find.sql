@@ -1,5 +1,5 @@
--- Which of these digests the segment really holds, and their fingerprints. A digest at a place that
--- is no multiple of 16 is a chance of 2^-128.
+-- Which of these digests the segment really holds, and their fingerprints. The chance of finding a
+-- digest at a place that is not a multiple of 16 is 2^-128.
 SELECT wanted.place, CASE WHEN block.fingerprints IS NOT NULL
     THEN substr(block.fingerprints, block.at, 16) END
 FROM unnest($1::uuid[]) WITH ORDINALITY AS wanted (digest, place)

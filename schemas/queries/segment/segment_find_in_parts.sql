@@ -1,4 +1,4 @@
--- As segment_find, each digest in one part of the segment ($2).
+-- As segment_find, but each digest is searched in one part of the segment ($2).
 SELECT wanted.place, CASE WHEN block.fingerprints IS NOT NULL
     THEN substr(block.fingerprints, block.at, 16) END
 FROM unnest($1::uuid[], $2::integer[]) WITH ORDINALITY AS wanted (digest, part, place)

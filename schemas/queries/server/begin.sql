@@ -1,2 +1,2 @@
--- Spelled out: a server's default may be another one.
+-- The level is spelled out, since a server's default may be another one.
 BEGIN ISOLATION LEVEL READ COMMITTED

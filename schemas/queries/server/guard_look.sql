@@ -1,7 +1,7 @@
--- Which sessions keep the sessions $1 waiting for a lock for longer than $2 ms, over any number of
--- waiters between: a second waiter for a row sees only the first one. `frozen` waits for its client
--- inside a transaction older than that; two checks with the same `state` show that it makes no
--- progress. The state of another role's session is hidden from us.
+-- Which sessions keep the sessions $1 waiting for a lock for longer than $2 ms, through any number
+-- of waiters in between: a second waiter for a row sees only the first one. `frozen`: the session
+-- waits for its client inside a transaction older than that. Two checks with the same `state` show
+-- that it makes no progress. The state of another role's session is hidden from us.
 WITH RECURSIVE chain (pid) AS (
     SELECT lock.pid FROM pg_locks AS lock
     WHERE NOT lock.granted AND lock.pid = ANY ($1::integer[])

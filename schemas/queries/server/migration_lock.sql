@@ -1,4 +1,4 @@
--- One migration at a time in each schema; the lock goes with the transaction.
+-- One migration at a time in each schema; the lock ends with the transaction.
 DO $$
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('onceward migrate {schema}', 0));
