@@ -72,7 +72,7 @@ void Fleet::launch(int slot, Worker& worker) {
     worker.process.emplace(options);
     worker.start.reset();
     worker.left_since.reset();
-    worker.without_broker = false;
+    worker.without_server = false;
     worker.thaw.reset();
     tally_.write("worker " + std::to_string(slot) + " started, process " +
                  std::to_string(worker.process->pid()) +
@@ -183,11 +183,11 @@ void Fleet::look_at(int slot, Worker& worker) {
 
 // Before it has a handler SIGTERM just ends it.
 bool Fleet::excused(const Worker& worker, int status) {
-    return WIFEXITED(status) ? worker.without_broker : WTERMSIG(status) == SIGTERM;
+    return WIFEXITED(status) ? worker.without_server : WTERMSIG(status) == SIGTERM;
 }
 
-void Fleet::broker_is_long_away() {
-    for (auto& [slot, worker] : workers_) worker.without_broker |= worker.left_since.has_value();
+void Fleet::server_is_long_away() {
+    for (auto& [slot, worker] : workers_) worker.without_server |= worker.left_since.has_value();
 }
 
 bool Fleet::died_at_its_step(const Worker& worker, int status) {

@@ -38,9 +38,9 @@ class Fleet {
     bool is_free(int slot) const;
     // REQUIRES: the worker in that slot runs.
     pid_t process(int slot) const { return workers_.at(slot).process->pid(); }
-    // The broker has been away for longer than a restart takes: who leaves now may say that its
-    // drain is overdue, and end with 1.
-    void broker_is_long_away();
+    // The broker or PostgreSQL has been away for longer than a restart takes: a worker that leaves
+    // now may say that its drain is overdue, and end with 1.
+    void server_is_long_away();
     int running() const;
 
     // Each answers whether it took effect.
@@ -67,7 +67,7 @@ class Fleet {
         std::optional<FaultPlan> next_fault;  // of the next start
         FaultKind counted_as = FaultKind::terminate;
         bool again = false;
-        bool without_broker = false;  // it leaves, and the broker has been away for long
+        bool without_server = false;  // it leaves, and one of the two has been away for long
         std::uintmax_t logged = 0;    // bytes of its log from before it started
     };
 

@@ -47,7 +47,7 @@ bool Injector::await_coordinator() {
 // A start takes seconds, and sometimes half a minute: what else runs must end in its time.
 void Injector::await_broker(const FaultPlan& fault) {
     if (starting_broker_.wait_for(20ms) != std::future_status::ready) {
-        if (Clock::now() > broker_killed_ + broker_patience) parts_.fleet.broker_is_long_away();
+        if (Clock::now() > broker_killed_ + broker_patience) parts_.fleet.server_is_long_away();
         ongoing_.push_back(
             {fault, Clock::now() + 50ms, {}, [this, fault] { await_broker(fault); }});
         return;

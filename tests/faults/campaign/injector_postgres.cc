@@ -17,6 +17,7 @@ constexpr const char* worker_sessions =
     " FROM pg_stat_activity WHERE application_name LIKE "
     "'onceward%' AND pid <> pg_backend_pid()";
 constexpr int most_connections = 100;
+constexpr auto longest_stop = 8s;
 constexpr std::uint32_t fence_looks = 24;
 
 }  // namespace
@@ -30,7 +31,11 @@ void Injector::stop_postgres(const FaultPlan& fault) {
     if (fault.kind == FaultKind::postgres_kill) {
         server.kill_now();
     } else {
+        const auto begun = Clock::now();
         server.stop(PrivatePostgres::Stop::immediate);
+        // PostgreSQL 15 once needed a minute for this, in seed 661 of 2026-11-27. No other fault
+        // ends during that time, such as a black hole.
+        if (Clock::now() > begun + longest_stop) parts_.fleet.server_is_long_away();
     }
     const bool down = !server.running();
     go_on(fault, [this, fault, down] {
