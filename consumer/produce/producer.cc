@@ -79,6 +79,8 @@ KafkaHeaders copy_headers(std::span<const Header> headers) {
 
 }  // namespace
 
+bool is_time_refused(int code) { return code == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP; }
+
 bool is_too_large(int code) {
     // The second code: the records are larger than the topic's segments.
     return code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||

@@ -33,6 +33,10 @@ std::string_view to_text(SendFailure failure);
 // is sent again.
 SendFailure send_failure(int code);
 
+// Whether that code says that the broker refused a record's time. If the time is this process's
+// own, its clock and the broker's differ by more than the topic allows: by an hour, by default.
+bool is_time_refused(int code);
+
 // Whether that code of librdkafka says that a record, or its batch, is too large.
 bool is_too_large(int code);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <stdexcept>
 
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
@@ -45,6 +47,15 @@ ProducerOptions for_relay(ProducerOptions options, std::size_t record_max) {
 
 }  // namespace
 
+// Kafka refuses the time of all records. They get it from this process's clock.
+class TimeRefused : public std::runtime_error {
+  public:
+    TimeRefused()
+        : std::runtime_error("Kafka refuses the time of all records: this process's clock differs "
+                             "from the broker's by more than the topics allow "
+                             "(message.timestamp.after.max.ms); another process may lead") {}
+};
+
 // A term of leadership: all that it knows ends with its session.
 class Relay::Leader {
   public:
@@ -58,8 +69,10 @@ class Relay::Leader {
             const auto position = static_cast<std::int64_t>(delivery.tag);
             trace_end(position, delivery.error.empty() ? "" : to_text(send_failure(delivery.code)));
             if (!delivery.error.empty()) {
+                if (is_time_refused(delivery.code) && !time_refused_) time_refused_ = Clock::now();
                 return fail(position, send_failure(delivery.code), delivery.error);
             }
+            time_refused_.reset();
             book_.delivered(position);
             const MutexLock lock(relay_.mutex_);
             ++relay_.counts_.sent;
@@ -79,6 +92,9 @@ class Relay::Leader {
             // accumulate while this one is busy.
             connection_.notified(milliseconds{0});
             if (book_.empty()) rest(stop);
+            if (time_refused_ && Clock::now() > *time_refused_ + options_.clock_patience) {
+                throw TimeRefused();
+            }
             tell();
         }
         const auto deadline = Clock::now() + options_.drain_timeout;
@@ -255,6 +271,8 @@ class Relay::Leader {
     RelayBook book_;
     Clock::time_point next_read_{};
     Clock::time_point next_word_{};
+    // When Kafka first refused a record's time, of those after the last one that it took.
+    std::optional<Clock::time_point> time_refused_;
     std::map<std::int64_t, TraceSpan> spans_;  // of records under way, by position
     Producer producer_;  // the last member: its end may still report deliveries to the others
 };
@@ -294,8 +312,12 @@ void Relay::run(std::stop_token stop) {
         const std::int64_t sent = counts().sent;
         std::string error;
         std::string sqlstate;
+        bool gave_up = false;
         try {
             serve(session.open(), stop);
+        } catch (const TimeRefused& refused) {
+            gave_up = true;
+            error = refused.what();
         } catch (const PostgresError& failure) {
             error = failure.summary();
             sqlstate = failure.sqlstate();
@@ -307,6 +329,7 @@ void Relay::run(std::stop_token stop) {
         {
             const MutexLock lock(mutex_);
             if (counts_.leads) term = counts_.sent > sent ? RelayTerm::sent : RelayTerm::led;
+            if (gave_up) term = RelayTerm::gave_up;
             counts_.leads = false;
             counts_.held_topics = counts_.held_keys = 0;
             counts_.restarts += stop.stop_requested() ? 0 : 1;

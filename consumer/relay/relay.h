@@ -34,6 +34,9 @@ struct RelayOptions {
     // A leader that does nothing for this long is frozen, and the server ends its session. A
     // shorter time hands over sooner; it must exceed `poll_every` and the delivery time-out.
     std::chrono::milliseconds frozen_after{60'000};
+    // How long Kafka may refuse the time of all records before this process gives up the lead: its
+    // clock is wrong, and that of another process may be right.
+    std::chrono::milliseconds clock_patience{5'000};
     // How long a stop waits for the records under way. What is not answered by then is sent again
     // by the next leader.
     std::chrono::milliseconds drain_timeout{2'000};

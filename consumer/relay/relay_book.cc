@@ -23,6 +23,7 @@ std::size_t OutboxRecord::bytes() const {
 
 milliseconds relay_pause(RelayTerm term, milliseconds last, milliseconds take_over_every) {
     if (term == RelayTerm::sent) return first_relay_pause;
+    if (term == RelayTerm::gave_up) return 2 * take_over_every;
     return std::min(2 * last, term == RelayTerm::waited ? take_over_every : longest_relay_pause);
 }
 

@@ -41,11 +41,13 @@ enum class RelayTerm : std::uint8_t {
     waited,  // to lead
     led,     // and sent nothing
     sent,
+    gave_up,  // to lead, so that another process can
 };
 inline constexpr std::chrono::milliseconds first_relay_pause{500};
 // The pause before the relay starts again: twice the last one, at most 30 s; the first one after a
 // term that sent records. A process that only waited to lead pauses no longer than between two
-// questions for the lead, so that it notices the death of another leader in time.
+// questions for the lead, so that it notices the death of another leader in time. One that gave up
+// pauses for two questions, so that another one asks before it does.
 std::chrono::milliseconds relay_pause(RelayTerm term, std::chrono::milliseconds last,
                                       std::chrono::milliseconds take_over_every);
 

@@ -243,6 +243,11 @@ TEST(RelayPause, OfALeaderThatFailsDoublesUntilItHasSentSomething) {
     EXPECT_EQ(relay_pause(RelayTerm::sent, 30s, 2s), first_relay_pause);
 }
 
+TEST(RelayPause, WhoGaveUpTheLeadLetsAnotherOneAskFirst) {
+    EXPECT_EQ(relay_pause(RelayTerm::gave_up, first_relay_pause, 2s), 4s);
+    EXPECT_EQ(relay_pause(RelayTerm::gave_up, 30s, 2s), 4s);
+}
+
 TEST(SendFailure, TellsRecordTopicAndWhatPasses) {
     EXPECT_EQ(send_failure(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE), SendFailure::record);
     EXPECT_EQ(send_failure(RD_KAFKA_RESP_ERR_INVALID_RECORD), SendFailure::record);
