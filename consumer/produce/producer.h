@@ -33,8 +33,9 @@ std::string_view to_text(SendFailure failure);
 // is sent again.
 SendFailure send_failure(int code);
 
-// Whether that code says that the broker refused a record's time. If the time is this process's
-// own, its clock and the broker's differ by more than the topic allows: by an hour, by default.
+// Whether librdkafka's code says that the broker refused a record's time. If the time came from
+// this process's clock, that clock differs from the broker's by more than the topic allows: by
+// default, it is an hour ahead.
 bool is_time_refused(int code);
 
 // Whether that code of librdkafka says that a record, or its batch, is too large.

@@ -45,8 +45,6 @@ ProducerOptions for_relay(ProducerOptions options, std::size_t record_max) {
     return options;
 }
 
-}  // namespace
-
 // Kafka refuses the time of all records. They get it from this process's clock.
 class TimeRefused : public std::runtime_error {
   public:
@@ -55,6 +53,8 @@ class TimeRefused : public std::runtime_error {
                              "from the broker's by more than the topics allow "
                              "(message.timestamp.after.max.ms); another process may lead") {}
 };
+
+}  // namespace
 
 // A term of leadership: all that it knows ends with its session.
 class Relay::Leader {

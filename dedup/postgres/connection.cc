@@ -38,8 +38,8 @@ PostgresError failure(PGconn* connection, const PGresult* result, bool committin
                       const std::source_location& where, int statement = 0) {
     // After either of these the server ends the session, though libpq may not have seen it yet.
     const std::string severity = field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
-    // DANGER: without any answer it is libpq that failed, for example to get memory. Nobody knows
-    // what it had sent by then, COMMIT perhaps, and the next answers would belong to that.
+    // DANGER: if there is no answer, libpq itself failed, for example because it got no memory. It
+    // may have sent COMMIT already, and the next answer that is read may be that of COMMIT.
     const bool lost = result == nullptr || PQstatus(connection) != CONNECTION_OK ||
                       severity == "FATAL" || severity == "PANIC";
     PostgresError::Diagnosis diagnosis{

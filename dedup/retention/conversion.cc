@@ -80,8 +80,7 @@ class Conversion {
                 last_seq_, connection_.query(sql::conversion_last_seq, {}, names).integer(0, 0));
         }
         if (next == nullptr) return false;
-        const bool sealed = seal_table(connection_, plan.ledger, *next, options_, last_seq_ + 1);
-        rounds_ += sealed ? 0 : 1;
+        if (!seal_table(connection_, plan.ledger, *next, options_, last_seq_ + 1)) ++rounds_;
         connection_.forget_prepared();
         return true;
     } catch (const PostgresError& error) {
@@ -156,8 +155,8 @@ class Conversion {
         }
     }
 
-    // False: the ledger has changed meanwhile, or another session was in the way. The ledger has to
-    // be checked again.
+    // Returns false if the ledger has changed, or a deadlock was broken. The caller then checks the
+    // ledger again.
     bool patiently(const std::function<void()>& work) {
         const auto begun = std::chrono::steady_clock::now();
         bool done = false;

@@ -1,5 +1,6 @@
 #include "dedup/retention/merging.h"
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -47,8 +48,7 @@ class Merger::Merge {
         const std::optional<std::int64_t> evictions = make_tables();
         if (!evictions) return false;
         evictions_ = *evictions;
-        if (mutant("merged_without_the_last_segment")) --read_;
-        for (std::size_t i = 0; i < read_; ++i) whole_[0].claims += members_[i].claims;
+        for (const MergeCandidate& member : read_members()) whole_[0].claims += member.claims;
         cut(whole_, 0, options_.shard_claims);
         kind_ = kind_for(whole_[0].claims);
         readings_ = readings(whole_, options_.shard_claims);
@@ -72,6 +72,11 @@ class Merger::Merge {
     }
 
   private:
+    // All of them; a broken build leaves out the last one.
+    std::span<const MergeCandidate> read_members() const {
+        const std::size_t left_out = mutant("merged_without_the_last_segment") ? 1 : 0;
+        return std::span(members_).first(members_.size() - left_out);
+    }
     Connection::Names names_of(const MergeCandidate& member) const {
         return log_names(ledger_, member.generation, member.merge);
     }
@@ -107,7 +112,7 @@ class Merger::Merge {
         } else {
             range.null();
         }
-        for (std::size_t i = 0; i < read_; ++i) {
+        for (std::size_t i = 0; i < read_members().size(); ++i) {
             const QueryResult blocks =
                 connection_.prepared(sql::merge_read, range, names_of(members_[i]), true);
             for (int row = 0; row < blocks.rows(); ++row) {
@@ -124,7 +129,7 @@ class Merger::Merge {
             const std::int64_t replaced =
                 transaction
                     .query(sql::merge_claims,
-                           {ledger_, first_.generation, members_[read_ - 1].generation})
+                           {ledger_, first_.generation, read_members().back().generation})
                     .integer(0, 0);
             const QueryResult done = transaction.query(
                 sql::merge_publish,
@@ -143,7 +148,6 @@ class Merger::Merge {
     Connection& connection_;
     int ledger_;
     const std::vector<MergeCandidate> members_;
-    std::size_t read_ = members_.size();  // of the members, from the first on: all
     const MergeCandidate& first_;
     Connection::Names names_;  // of the merged segment
     const SealingOptions& options_;

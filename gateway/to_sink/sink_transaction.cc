@@ -11,7 +11,8 @@ namespace {
 
 // More requests are cheaper by COPY and arrays, whose round trips they share.
 constexpr std::size_t most_at_once = 32;
-// A repeat of a key waits at most this long before it is told that the key is worked on.
+// Limits each statement of a round trip. A request with a key that another one has just claimed
+// waits no longer than this before it gets the answer "in flight".
 constexpr std::chrono::milliseconds longest_at_once{200};
 
 void ask_now(std::span<RequestInBatch* const> requests) {

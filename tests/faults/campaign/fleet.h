@@ -38,7 +38,9 @@ class Fleet {
     bool is_free(int slot) const;
     // REQUIRES: the worker in that slot runs.
     pid_t process(int slot) const { return workers_.at(slot).process->pid(); }
-    // The broker or PostgreSQL has been away for longer than a restart takes: a worker that leaves
+    // A restart of the broker or of PostgreSQL takes no longer.
+    static constexpr milliseconds longest_restart{8'000};
+    // The broker or PostgreSQL has been away for longer than that: a worker that leaves
     // now may say that its drain is overdue, and end with 1.
     void server_is_long_away();
     int running() const;

@@ -8,8 +8,6 @@ namespace onceward::campaign {
 
 using namespace std::chrono_literals;
 
-constexpr auto broker_patience = 8s;
-
 // A request to a frozen broker waits until it is thawed.
 bool Injector::broker_away(const FaultPlan& fault) {
     const bool away =
@@ -47,7 +45,9 @@ bool Injector::await_coordinator() {
 // A start takes seconds, and sometimes half a minute: what else runs must end in its time.
 void Injector::await_broker(const FaultPlan& fault) {
     if (starting_broker_.wait_for(20ms) != std::future_status::ready) {
-        if (Clock::now() > broker_killed_ + broker_patience) parts_.fleet.server_is_long_away();
+        if (Clock::now() > broker_killed_ + Fleet::longest_restart) {
+            parts_.fleet.server_is_long_away();
+        }
         ongoing_.push_back(
             {fault, Clock::now() + 50ms, {}, [this, fault] { await_broker(fault); }});
         return;

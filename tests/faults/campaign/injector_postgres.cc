@@ -17,7 +17,6 @@ constexpr const char* worker_sessions =
     " FROM pg_stat_activity WHERE application_name LIKE "
     "'onceward%' AND pid <> pg_backend_pid()";
 constexpr int most_connections = 100;
-constexpr auto longest_stop = 8s;
 constexpr std::uint32_t fence_looks = 24;
 
 }  // namespace
@@ -35,7 +34,7 @@ void Injector::stop_postgres(const FaultPlan& fault) {
         server.stop(PrivatePostgres::Stop::immediate);
         // PostgreSQL 15 once needed a minute for this, in seed 661 of 2026-11-27. No other fault
         // ends during that time, such as a black hole.
-        if (Clock::now() > begun + longest_stop) parts_.fleet.server_is_long_away();
+        if (Clock::now() > begun + Fleet::longest_restart) parts_.fleet.server_is_long_away();
     }
     const bool down = !server.running();
     go_on(fault, [this, fault, down] {

@@ -38,6 +38,20 @@ class CoreTest : public ::testing::Test {
     std::int64_t effects(const std::string& where = "true") {
         return database().number("SELECT count(*) FROM " + table_ + " WHERE " + where);
     }
+    void rotate() {
+        database().execute("SELECT rotate_ledger(1, (SELECT max(generation) FROM generations))");
+    }
+    // How many tables of the schema have a name that matches.
+    std::int64_t tables(const std::string& pattern) {
+        return database().number(
+            "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = '" +
+            schema_.name() + "'::regnamespace AND relname ~ '^" + pattern + "$'");
+    }
+    // Takes the key's claim out of the first ledger. Returns how many there were.
+    std::int64_t take_out(const std::string& key) {
+        return database().number("SELECT count(*) FROM evict_claims(1, ARRAY['" +
+                                 uuid_text(scripted_digest(key)) + "'::uuid], 'a test')");
+    }
     void expect_no_violations(const ScriptedLog& log, const Expectation& expected = {}) {
         EXPECT_THAT(violations(schema_, log, table_, expected), ::testing::IsEmpty());
     }
@@ -92,17 +106,14 @@ class SealingTest : public CoreTest {
         ledger_ = {.name = "ledger", .store = StoreKind::log, .reach = reach, .retention = 24h};
         registered_ = register_ledger(leader_, ledger_, "group", "topic");
     }
-    void rotate() {
-        database().execute("SELECT rotate_ledger(1, (SELECT max(generation) FROM generations))");
-    }
     CoreWorkerOptions in_batches(const std::string& name) {
         CoreWorkerOptions mine = options(name);
         mine.batch_messages = 300;
         return mine;
     }
     // A worker for each of the two partitions, while one generation after another is sealed.
-    void run_through_the_sealing(const ScriptedLog& log,
-                                 const std::function<void()>& after_each = [] {}) {
+    void run_through_the_sealing(
+        const ScriptedLog& log, const std::function<void()>& after_each = [] {}) {
         using namespace std::chrono_literals;
         std::atomic<bool> done{false};
         std::atomic<int> sealed{0};

@@ -14,10 +14,6 @@ using ::testing::HasSubstr;
 TEST_F(ConversionTest, AClaimThatIsTakenOutIsNoticedThoughEarlierRowsAreDeleted) {
     CoreWorker worker(log_, sink_, automatic("worker"));
     fill(worker);
-    const auto take_out = [&](const std::string& key) {
-        database().execute("SELECT evict_claims(1, ARRAY['" + uuid_text(scripted_digest(key)) +
-                           "'::uuid], 'a test')");
-    };
     take_out("k5");
     int switches = 0;
     convert({.reached = [&](ConversionStep step, std::int64_t, std::int64_t) {
@@ -83,7 +79,7 @@ TEST_F(ConversionTest, AGenerationThatExpiresWhileItsSegmentIsMadeIsLeftOut) {
     EXPECT_EQ(apply(worker, 800, 2400), 0);
 }
 
-// DANGER: it would be in a block without the place of its message.
+// DANGER: the claim's block would not know where its message came from.
 TEST_F(ConversionTest, AClaimThatIsInNoBatchEndsTheConversion) {
     CoreWorker worker(log_, sink_, automatic("worker"));
     fill(worker);

@@ -16,9 +16,6 @@ inline constexpr SealingOptions patient_shards{
 class ConversionTest : public CoreTest {
   protected:
     ConversionTest() { registered_ = register_ledger(owner_, ledger_, "group", "topic"); }
-    void rotate() {
-        database().execute("SELECT rotate_ledger(1, (SELECT max(generation) FROM generations))");
-    }
     CoreWorkerOptions automatic(const std::string& name) {
         CoreWorkerOptions mine = options(name);
         mine.any_store = true;
@@ -49,11 +46,6 @@ class ConversionTest : public CoreTest {
     ConversionReport convert(ConversionOptions options = {}) {
         options.sealing = patient_shards;
         return convert_to_log(owner_, "ledger", options);
-    }
-    std::int64_t tables(const std::string& pattern) {
-        return database().number(
-            "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = '" +
-            schema_.name() + "'::regnamespace AND relname ~ '^" + pattern + "$'");
     }
     std::string store() { return database().value("SELECT store FROM ledgers"); }
     std::string refusal() {

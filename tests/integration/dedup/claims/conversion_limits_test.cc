@@ -65,10 +65,6 @@ TEST_F(ConversionTest, TheLogIsRotatedSealedAndMergedAsAnother) {
 TEST_F(ConversionTest, AClaimThatIsTakenOutStaysOut) {
     CoreWorker worker(log_, sink_, automatic("worker"));
     fill(worker);
-    const auto take_out = [&](const std::string& key) {
-        database().execute("SELECT evict_claims(1, ARRAY['" + uuid_text(scripted_digest(key)) +
-                           "'::uuid], 'a test')");
-    };
     bool before = false;
     bool between = false;
     std::vector<std::int64_t> ready;

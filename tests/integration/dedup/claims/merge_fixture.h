@@ -14,7 +14,7 @@ class MergeTest : public SealingTest {
   protected:
     MergeTest() : SealingTest(Reach::global) {}
 
-    // Applies keys `first` to `last`, exclusive, in batches; how many were fresh.
+    // Applies keys `first` to `last`, exclusive, in batches. Returns how many were fresh.
     std::int64_t apply(CoreWorker& worker, int first, int last) {
         const std::int64_t before = worker.totals.applied;
         for (int i = first; i < last; ++i) {
@@ -29,7 +29,7 @@ class MergeTest : public SealingTest {
         ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
         ASSERT_EQ(drop_sealed_logs(leader_, registered_.ledger), 1);
     }
-    // So many segments of a thousand keys each.
+    // Makes `count` segments of a thousand keys each.
     void make_segments(CoreWorker& worker, int count) {
         for (int i = 0; i < count; ++i) {
             ASSERT_EQ(apply(worker, 1000 * i, 1000 * (i + 1)), 1000);
@@ -39,15 +39,10 @@ class MergeTest : public SealingTest {
     MergeReport merge(const MergeRule& rule = any_two) {
         return Merger(leader_, registered_.ledger, small_shards).step(rule, 1h);
     }
-    // As retention does with what no generation and no segment has any more.
+    // Drops the tables that no generation and no segment has, as retention does.
     void drop_replaced() {
         merge({.fewest = 1000});
         database().execute("SELECT drop_generation(1, one) FROM orphaned_generations(1) AS one");
-    }
-    std::int64_t tables(const std::string& pattern) {
-        return database().number(
-            "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = '" +
-            schema_.name() + "'::regnamespace AND relname ~ '^" + pattern + "$'");
     }
     std::string generations() {
         return database().value(

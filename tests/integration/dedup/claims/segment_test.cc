@@ -28,12 +28,6 @@ class SegmentTest : public SealingTest {
         EXPECT_TRUE(worker.run());
         return worker.totals.applied - before;
     }
-    std::int64_t tables(const std::string& pattern) {
-        return database().number(
-            "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND "
-            "relnamespace = '" +
-            schema_.name() + "'::regnamespace AND relname ~ '^" + pattern + "$'");
-    }
 
     ScriptedLog log_{1};
 };
