@@ -35,8 +35,19 @@ Processor::Processor(BatchContext context, RejectPolicy policy, Parts parts, Com
       committed_(std::move(committed)),
       rejections_(policy),
       hot_keys_(policy.hot_key),
+      log_(context_.topic),
       trace_(parts.tracer, context_.consumer_group, context_.topic),
-      retries_(policy.retries, policy.retry_backoff) {}
+      retries_(policy.retries, policy.retry_backoff) {
+    // Stored results are read on the way, and so are dead letters of the same record key.
+    if (parts_.claims == nullptr || !parts_.claims->appends_as_new() ||
+        parts_.answers != nullptr || policy_.order == RejectPolicy::Order::by_key) {
+        return;
+    }
+    at_once_.emplace(AtOnce::Parts{.fences = parts_.fences,
+                                   .claims = *parts_.claims,
+                                   .sink = parts_.sink,
+                                   .reached = [this](Step step) { reached(step); }});
+}
 
 void Processor::start(Batch batch) {
     expects(idle(), "a batch is started after the one before it has ended");
@@ -126,6 +137,10 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     origin_ = Origin::ours;
     const auto begun = std::chrono::steady_clock::now();
     if (parts_.claims != nullptr) parts_.claims->catch_up(connection);
+    if (const auto sorted = land_at_once(connection, slice)) {
+        landed(connection, slice, *sorted, begun);
+        return Attempt::committed;
+    }
     if (parts_.answers != nullptr) parts_.answers->begin();
     reached(Step::before_begin);
     const Ending ending(parts_.claims);
@@ -167,17 +182,33 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     });
 
     origin_ = Origin::ours;
+    if (parts_.claims != nullptr) parts_.claims->committed();
+    if (parts_.answers != nullptr) parts_.answers->committed();
+    landed(connection, slice, sorted, begun);
+    return Attempt::committed;
+}
+
+std::optional<SliceOutcomes> Processor::land_at_once(Connection& connection, const Slice& slice) {
+    if (!at_once_ || searching_) return std::nullopt;
+    return at_once_->land(connection, context_, slice, [&] {
+        KeyOrder none;
+        return sort_slice(slice, std::vector(slice.messages.size(), std::optional(Verdict::fresh)),
+                          policy_, none, {});
+    });
+}
+
+// COMMIT was answered.
+void Processor::landed(Connection& connection, const Slice& slice, const SliceOutcomes& sorted,
+                       std::chrono::steady_clock::time_point begun) {
     // Only a commit ends a row of failures: after a reconnect the same work may come as another
     // batch.
     failures_.ended();
-    if (parts_.claims != nullptr) parts_.claims->committed();
-    if (parts_.answers != nullptr) parts_.answers->committed();
     rejections_.record(RejectionWindow::Clock::now(),
                        static_cast<std::int64_t>(slice.messages.size()), sorted.at_fault());
     hot_keys_.passed(slice, since_1970<HotKeys::Time>());
     took(slice.messages.size(), std::chrono::steady_clock::now() - begun,
          connection.options().statement_timeout);
-    tell(sorted);
+    log_.tell(sorted);
     reached(Step::after_commit);
     if (trace_.has_messages()) trace_ends(slice, sorted);
     if (parts_.aged) tell_ages(slice);
@@ -185,7 +216,6 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
         retries_.passed(move.span.partition, move.span.end);
     }
     if (!mutant("offset_before_commit")) committed_(sorted.moves);
-    return Attempt::committed;
 }
 
 // DANGER: read stored results before settle(), because all workers of a log's ledger wait for the
@@ -230,51 +260,6 @@ void Processor::tell_ages(const Slice& slice) const {
     for (const Message* message : slice.messages) latencies.add(message->record.timestamp);
     latencies.flush();
     parts_.aged(ages);
-}
-
-void Processor::tell(const SliceOutcomes& sorted) {
-    if (sorted.behind > 0) {
-        log_warning("messages.behind", {{"topic", context_.topic}, {"messages", sorted.behind}});
-    }
-    if (!sorted.hot.empty()) {
-        const Message& first = *sorted.hot.front();
-        log_warning("messages.hot_key", {{"topic", context_.topic},
-                                         {"messages", sorted.hot.size()},
-                                         {"partition", first.record.partition.raw()},
-                                         {"offset", first.record.offset.raw()},
-                                         {"digest", hex(first.digest)}});
-    }
-    tell_of_rejected(sorted);
-    if (sorted.conflicts.empty()) return;
-    const Record& first = sorted.conflicts.front()->record;
-    log_warning("messages.conflict", {{"topic", context_.topic},
-                                      {"messages", sorted.conflicts.size()},
-                                      {"partition", first.partition.raw()},
-                                      {"offset", first.offset.raw()}});
-}
-
-// What PostgreSQL refused was logged when it was found, and the others below have lines of their
-// own. One line a second at most: a topic of nothing but garbage must not fill a disk.
-void Processor::tell_of_rejected(const SliceOutcomes& sorted) {
-    const Message* first = nullptr;
-    for (const Message* message : sorted.rejected) {
-        const Rejection::Kind kind = message->rejection->kind;
-        if (kind == Rejection::Kind::sink || kind == Rejection::Kind::conflict ||
-            kind == Rejection::Kind::behind || kind == Rejection::Kind::hot_key) {
-            continue;
-        }
-        ++rejected_untold_;
-        if (first == nullptr) first = message;
-    }
-    const auto now = std::chrono::steady_clock::now();
-    if (first == nullptr || now < next_rejected_line_) return;
-    next_rejected_line_ = now + std::chrono::seconds(1);
-    log_warning("messages.rejected", {{"topic", context_.topic},
-                                      {"messages", std::exchange(rejected_untold_, 0)},
-                                      {"partition", first->record.partition.raw()},
-                                      {"offset", first->record.offset.raw()},
-                                      {"class", to_text(first->rejection->kind)},
-                                      {"error", describe(*first->rejection)}});
 }
 
 SliceOutcomes Processor::sort_out(Transaction& transaction, const Slice& slice,

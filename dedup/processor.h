@@ -1,7 +1,8 @@
 #pragma once
 // THE transaction: fence, claims, sink, dead letters, settle, COMMIT, in this order and nowhere
-// else. One object for each worker and topic, used by the writer's thread. Borrows its parts, which
-// outlive it. dedup/policy/batch_processor.h says what it throws.
+// else. dedup/at_once.h sends the same for a few fresh messages in one round trip. One object for
+// each worker and topic, used by the writer's thread. Borrows its parts, which outlive it.
+// dedup/policy/batch_processor.h says what it throws.
 
 #include <chrono>
 #include <deque>
@@ -11,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "dedup/at_once.h"
 #include "dedup/base/step_observer.h"
 #include "dedup/claims/claim_store.h"
 #include "dedup/claims/distinct_claims.h"
@@ -20,6 +22,7 @@
 #include "dedup/policy/failure.h"
 #include "dedup/policy/hot_keys.h"
 #include "dedup/policy/refusal_search.h"
+#include "dedup/policy/slice_log.h"
 #include "dedup/policy/slice_outcomes.h"
 #include "dedup/policy/topic_policy.h"
 #include "dedup/results/result_replay.h"
@@ -67,6 +70,9 @@ class Processor final : public BatchProcessor {
     // cut: in two parts at cut_at_. searched: rolled back; refusals_ holds what was found.
     enum class Attempt : std::uint8_t { committed, missed, cut, again, searched };
     Attempt attempt(Connection& connection, const Slice& slice, std::set<Partition>& missed);
+    std::optional<SliceOutcomes> land_at_once(Connection& connection, const Slice& slice);
+    void landed(Connection& connection, const Slice& slice, const SliceOutcomes& sorted,
+                std::chrono::steady_clock::time_point begun);
     SliceOutcomes sort_out(Transaction& transaction, const Slice& slice,
                            const DistinctClaims* folded);
     bool halts_later(const Slice& slice);
@@ -82,8 +88,6 @@ class Processor final : public BatchProcessor {
     }
     void trace_ends(const Slice& slice, const SliceOutcomes& sorted);
     void tell_ages(const Slice& slice) const;
-    void tell(const SliceOutcomes& sorted);
-    void tell_of_rejected(const SliceOutcomes& sorted);
     Slice take_front();
     void put_back(Halves halves);
     bool met_a_duplicate(Connection& connection);
@@ -105,7 +109,9 @@ class Processor final : public BatchProcessor {
     Committed committed_;
     RejectionWindow rejections_;
     HotKeys hot_keys_;
+    SliceLog log_;
     BatchTrace trace_;
+    std::optional<AtOnce> at_once_;
     MessageRetries retries_;
     std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became
     Batch batch_;                                   // owns what pending_ points to
@@ -117,8 +123,6 @@ class Processor final : public BatchProcessor {
     // The most messages of a transaction, while larger ones run into statement_timeout.
     std::size_t most_ = std::numeric_limits<std::size_t>::max();
     int failing_slices_ = 0;
-    std::int64_t rejected_untold_ = 0;  // in no line of the log yet
-    std::chrono::steady_clock::time_point next_rejected_line_{};
     // of the failure before, for codes that are only worth a few tries
     FailureSeries failures_;
     Origin origin_ = Origin::ours;  // whose statement is running

@@ -64,7 +64,8 @@ inline constexpr MetricSpec metric_list[] = {
      "The parts of the same transactions, one after the other: `fence` (rows locked and "
      "compared), `claims` (keys claimed or found), `sink` (rows written, by COPY where the table "
      "allows it), `settle` (fences moved, a log's claims appended), `commit` (from COMMIT to its "
-     "answer). With leases some parts are missing."},
+     "answer). With leases some parts are missing. A transaction in one round trip is all "
+     "`commit`."},
     {"onceward_retries_total", MetricKind::counter, "", "times",
      GivenBy::workers,
      "Times that PostgreSQL refused work for a passing reason."},

@@ -1,10 +1,11 @@
 #pragma once
-// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its twelve
+// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its
 // moments. One object for each worker and ledger, used by the writer's thread only; failures are
 // PostgresErrors. Order of the moments: partitions_taken, then any number of catch_up and, inside
 // transactions, (claim, confirm, settle, committing, committed, ended), with reconsider where the
-// sink refused its rows; partitions_lost when partitions leave, connection_lost whenever the
-// session ended, for whatever reason.
+// sink refused its rows, or (append_as_new, committing, appended_as_new, committed, ended);
+// partitions_lost when partitions leave, connection_lost whenever the session ended, for whatever
+// reason.
 
 #include <map>
 #include <optional>
@@ -116,6 +117,15 @@ class ClaimStore {
         std::string generation;  // where the claims go, or the statements fail
     };
     virtual std::optional<NewClaims> claim_as_new(std::span<const Claim>) { return std::nullopt; }
+    // The same, of a store that claims after the fence has moved: statements that take the ledger's
+    // lock, and claim these keys or fail. Outside of a transaction. nullopt if one of the keys may
+    // be known. REQUIRES: as claim().
+    virtual bool appends_as_new() const { return false; }  // whether it ever has such statements
+    virtual std::optional<std::vector<Connection::Planned>> append_as_new(std::span<const Claim>) {
+        return std::nullopt;
+    }
+    // COMMIT was answered: the results of those statements. committed() comes next.
+    virtual void appended_as_new(std::span<const QueryResult>) {}
     // Called after claim(), in its transaction: says where the earlier claims came from that these
     // conflict with. One answer for each claim, in their order; empty if the ledger cannot tell.
     virtual std::vector<std::vector<ClaimPlace>> places(Transaction&, std::span<const Claim>) {

@@ -152,9 +152,8 @@ std::vector<Partition> Fences::hold(Transaction& transaction, const std::string&
     return missed;
 }
 
-std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
-                            std::span<const FenceMove> moves,
-                            std::vector<Connection::Statement> first) {
+Parameters Fences::move_parameters(const std::string& topic,
+                                   std::span<const FenceMove> moves) const {
     Columns columns;
     std::vector<std::int64_t> ends, applied, duplicates, conflicts, dead_lettered, skipped;
     std::vector<std::int32_t> leader_epochs;
@@ -168,9 +167,14 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
         dead_lettered.push_back(totals.dead_lettered);
         skipped.push_back(totals.skipped);
     }
-    const Parameters parameters{consumer_group_, topic,     columns.partitions, columns.begins,
-                                columns.owners,  ends,      leader_epochs,      applied,
-                                duplicates,      conflicts, dead_lettered,      skipped};
+    return {consumer_group_, topic,   columns.partitions, columns.begins, columns.owners, ends,
+            leader_epochs,   applied, duplicates,         conflicts,      dead_lettered,  skipped};
+}
+
+std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
+                            std::span<const FenceMove> moves,
+                            std::vector<Connection::Statement> first) {
+    const Parameters parameters = move_parameters(topic, moves);
     const auto guard = without_guards(sql::fence_advance);
     first.push_back({guard, parameters, {}});
     const QueryResult moved = std::move(transaction.pipelined(std::move(first)).back());
@@ -180,6 +184,20 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
         }
     }
     return static_cast<std::size_t>(moved.affected());
+}
+
+Fences::AtOnce Fences::at_once(const std::string& topic, std::span<const FenceMove> moves) const {
+    static const std::string hold(without_guards(sql::fence_hold));
+    static const std::string advance = replaced(std::string(sql::fence_advance_all), "{advance}",
+                                                std::string(without_guards(sql::fence_advance)));
+    Columns columns;
+    for (const FenceMove& move : moves) columns.add(move.span, owner(topic, move.span.partition));
+    AtOnce both{
+        .hold = {hold,
+                 {consumer_group_, topic, columns.partitions, columns.begins, columns.owners}},
+        .advance = {advance, move_parameters(topic, moves)}};
+    both.advance.parameters.integer(static_cast<std::int64_t>(moves.size()));
+    return both;
 }
 
 }  // namespace onceward

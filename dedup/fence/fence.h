@@ -87,8 +87,17 @@ class Fences {
     std::size_t advance(Transaction& transaction, const std::string& topic,
                         std::span<const FenceMove> moves,
                         std::vector<Connection::Statement> first = {});
+    // Both as statements, for a transaction in one round trip. The second fails unless all rows are
+    // mine and are moved.
+    struct AtOnce {
+        Connection::Planned hold;
+        Connection::Planned advance;
+    };
+    AtOnce at_once(const std::string& topic, std::span<const FenceMove> moves) const;
 
   private:
+    Parameters move_parameters(const std::string& topic, std::span<const FenceMove> moves) const;
+
     std::string consumer_group_;
     std::string owner_name_;
     std::map<TopicPartition, std::string> owners_;

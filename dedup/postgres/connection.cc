@@ -214,14 +214,15 @@ std::vector<QueryResult> Connection::pipelined(const std::vector<Statement>& sta
 
 // DANGER: in doubt from the first byte on. The server runs each statement as it comes, COMMIT too,
 // whether or not anybody is left to hear of it.
-QueryResult Connection::pipelined_commit(const std::vector<Statement>& statements,
-                                         const std::function<void()>& meanwhile, Where where) {
+std::vector<QueryResult> Connection::pipelined_commit(const std::vector<Statement>& statements,
+                                                      const std::function<void()>& meanwhile,
+                                                      Where where) {
     std::optional<Meanwhile> work;
     Answers answers =
         std::move(grouped({&statements, 1}, [&] { work.emplace(meanwhile); }, where, true).front());
     if (answers.error) throw PostgresError(*answers.error);
     work->rethrow();
-    return std::move(answers.results.back());
+    return std::move(answers.results);
 }
 
 std::vector<Connection::Answers> Connection::grouped(std::span<const std::vector<Statement>> groups,

@@ -133,9 +133,9 @@ class Connection {
     friend class Transaction;
     friend class OwnedTransaction;
     QueryResult commit(const std::function<void()>& meanwhile, Where where);
-    // As pipelined(), with a COMMIT after them, whose answer is returned.
-    QueryResult pipelined_commit(const std::vector<Statement>& statements,
-                                 const std::function<void()>& meanwhile, Where where);
+    // As pipelined(), with a COMMIT after them, whose answer is the last one.
+    std::vector<QueryResult> pipelined_commit(const std::vector<Statement>& statements,
+                                              const std::function<void()>& meanwhile, Where where);
     void rollback();
     std::string expand(std::string_view sql, const Names& names) const;
     const std::string& prepare(std::string_view sql, const Parameters& parameters,

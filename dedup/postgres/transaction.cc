@@ -72,16 +72,21 @@ void OwnedTransaction::commit(const std::function<void()>& meanwhile, Where wher
     open_ = false;
 }
 
-void OwnedTransaction::run_whole(std::span<const Connection::Planned> statements,
-                                 const std::function<void()>& meanwhile, Where where) {
+std::vector<QueryResult> OwnedTransaction::run_whole(
+    std::span<const Connection::Planned> statements, const std::function<void()>& meanwhile,
+    Where where) {
     expects(!std::exchange(begun_, true), "a whole transaction is the first that is sent", where);
     const Parameters none;
     std::vector<Connection::Statement> all{{sql::begin, none, {}}};
     for (const auto& [text, parameters, names] : statements) {
         all.push_back({text, parameters, names});
     }
-    expect_committed(connection_.pipelined_commit(all, meanwhile, where), where);
+    std::vector<QueryResult> results = connection_.pipelined_commit(all, meanwhile, where);
+    expect_committed(results.back(), where);
     open_ = false;
+    results.pop_back();
+    results.erase(results.begin());
+    return results;
 }
 
 }  // namespace onceward

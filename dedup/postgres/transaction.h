@@ -64,9 +64,11 @@ class OwnedTransaction final : public Transaction {
     void commit(const std::function<void()>& meanwhile = {}, Where where = Where::current());
     // All of the transaction in one round trip: BEGIN, these statements, COMMIT. The server skips
     // what follows a statement that fails, COMMIT too; then nothing has landed. In doubt where the
-    // session is lost at any point. REQUIRES: made `with_first`, and nothing has been sent yet.
-    void run_whole(std::span<const Connection::Planned> statements,
-                   const std::function<void()>& meanwhile = {}, Where where = Where::current());
+    // session is lost at any point. Returns a result for each statement. REQUIRES: made
+    // `with_first`, and nothing has been sent yet.
+    std::vector<QueryResult> run_whole(std::span<const Connection::Planned> statements,
+                                       const std::function<void()>& meanwhile = {},
+                                       Where where = Where::current());
 
   private:
     bool open_ = true;

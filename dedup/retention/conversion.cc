@@ -134,7 +134,7 @@ class Conversion {
             {"bits", of([](const Generation& one) { return one.shard_bits; })},
             {"last_evictions", of([](const Generation& one) { return one.last_eviction; })}};
         std::vector<Connection::Planned> statements;
-        statements.push_back({sql::conversion_limits, Parameters{wait}.text(longest_switch), {}});
+        statements.push_back({sql::transaction_limits, Parameters{wait}.text(longest_switch), {}});
         if (!mutant("switched_without_the_lock")) {
             statements.push_back({sql::log_lock, {plan.ledger}, {}});
         }

@@ -13,8 +13,9 @@ EffectSink::EffectSink(std::string table, std::string columns, std::string expre
                  " FROM unnest($1::uuid[], $2::text[], $3::integer[], $4::bigint[], $5::text[]) "
                  "AS message (digest, key, partition, record_offset, payload)") {}
 
-void EffectSink::write(Transaction& transaction, const BatchContext&,
-                       std::span<const Message* const> messages) {
+namespace {
+
+Parameters columns_of(std::span<const Message* const> messages) {
     std::vector<Digest> digests;
     std::vector<std::optional<std::string_view>> keys, payloads;
     std::vector<std::int32_t> partitions;
@@ -26,12 +27,28 @@ void EffectSink::write(Transaction& transaction, const BatchContext&,
         partitions.push_back(message->record.partition.raw());
         offsets.push_back(message->record.offset.raw());
     }
-    transaction.prepared(statement_, Parameters{}
-                                         .digests(digests)
-                                         .texts(keys)
-                                         .small_integers(partitions)
-                                         .integers(offsets)
-                                         .texts(payloads));
+    Parameters columns;
+    columns.digests(digests)
+        .texts(keys)
+        .small_integers(partitions)
+        .integers(offsets)
+        .texts(payloads);
+    return columns;
+}
+
+}  // namespace
+
+void EffectSink::write(Transaction& transaction, const BatchContext&,
+                       std::span<const Message* const> messages) {
+    ++writes;
+    transaction.prepared(statement_, columns_of(messages));
+}
+
+std::optional<std::vector<SinkStatement>> EffectSink::at_once(
+    const BatchContext&, std::span<const Message* const> messages) {
+    if (!has_statements) return std::nullopt;
+    ++at_once_given;
+    return std::vector<SinkStatement>{{statement_, columns_of(messages), {}}};
 }
 
 CoreWorker::CoreWorker(const ScriptedLog& log, Sink& sink, CoreWorkerOptions options)

@@ -3,6 +3,7 @@
 // Processor, with the product's rules for failures. The checker below reads only the database and
 // the log. A CoreWorker belongs to one thread at a time.
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,6 +27,14 @@ class EffectSink final : public Sink {
                         std::string expressions = "payload");
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
+    std::optional<std::vector<SinkStatement>> at_once(
+        const BatchContext& context, std::span<const Message* const> messages) override;
+
+    // Whether it has statements for a transaction in one round trip.
+    bool has_statements = false;
+    // How often write() was called, and at_once() gave statements.
+    std::atomic<int> writes = 0;
+    std::atomic<int> at_once_given = 0;
 
   private:
     std::string statement_;

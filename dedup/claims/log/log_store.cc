@@ -133,6 +133,7 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
     append_.clear();
     reliance_ = {};
     nothing_claimed_ = claims.empty();
+    alone_ = false;
     std::vector<ClaimAnswer> answers(claims.size());
     suspects_.clear();
     version_ = window_->look_up(claims, answers, suspects_);
@@ -140,6 +141,38 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
     number_ = window_->under_way().begin(claims, answers, append_, relies_ ? &reliance_ : nullptr);
     listed_ = window_;
     return answers;
+}
+
+// DANGER: the position before the look-up. What another worker puts into the window in between is
+// after that position, so that log_unchanged fails, and the keys are looked up again.
+std::optional<std::vector<Connection::Planned>> LogStore::append_as_new(
+    std::span<const Claim> claims) {
+    expect_claim_order(claims);
+    ended();
+    append_.clear();
+    reliance_ = {};
+    const LogWindow::Position at = window_->position();
+    std::vector<ClaimAnswer> answers(claims.size());
+    suspects_.clear();
+    version_ = window_->look_up(claims, answers, suspects_);
+    const auto known = [](const ClaimAnswer& answer) { return answer.verdict != Verdict::fresh; };
+    if (!suspects_.empty() || std::ranges::any_of(answers, known)) return std::nullopt;
+    number_ = window_->under_way().begin(claims, answers, append_, nullptr);
+    listed_ = window_;
+    alone_ = true;
+    generation_ = at.generation;
+    const auto names = log_names(ledger_, at.generation);
+    return std::vector<Connection::Planned>{
+        {sql::log_lock_limits, {}, {}},
+        {sql::log_lock, {ledger_}, {}},
+        {sql::log_unchanged, {ledger_, at.last, at.evictions}, names},
+        {sql::log_append, append_.parameters(source_), names}};
+}
+
+void LogStore::appended_as_new(std::span<const QueryResult> results) {
+    seq_ = results.back().binary_integer(0, 0);
+    // Not last_look: if that were now, the log would never be read, and expired generations would
+    // stay in memory.
 }
 
 std::vector<std::vector<ClaimPlace>> LogStore::places(Transaction& transaction,
@@ -297,7 +330,8 @@ void LogStore::committing() {
 void LogStore::committed() {
     relies_ = true;
     if (!append_.empty()) {
-        std::vector<LogBatch> batches = std::move(news_.value().batches);
+        std::vector<LogBatch> batches;
+        if (!alone_) batches = std::move(news_.value().batches);
         batches.push_back(append_.batch(seq_));
         window_->take_in(generation_, batches);
     }

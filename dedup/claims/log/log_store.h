@@ -21,6 +21,10 @@ class LogStore final : public ClaimStore {
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   const std::string& topic,
                                                   std::span<const Claim> claims) override;
+    bool appends_as_new() const override { return true; }
+    std::optional<std::vector<Connection::Planned>> append_as_new(
+        std::span<const Claim> claims) override;
+    void appended_as_new(std::span<const QueryResult> results) override;
     std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
                                                 std::span<const Claim> claims) override;
     std::vector<bool> known(Connection& connection, std::span<const Digest> digests) override;
@@ -74,6 +78,7 @@ class LogStore final : public ClaimStore {
     std::int64_t generation_ = 0;
     std::int64_t seq_ = 0;
     bool nothing_claimed_ = true;
+    bool alone_ = false;  // the transaction fails if anything else was appended
     bool must_read_ = true;  // before the next batch
     LogWindow::Clock::time_point filters_read_at_{};
     // How many batches are read with the lock held; more after a batch for which it was too few.

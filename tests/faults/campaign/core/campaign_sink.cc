@@ -8,6 +8,37 @@
 #include "tests/support/citus.h"
 
 namespace onceward::campaign::core {
+namespace {
+
+constexpr std::string_view insert =
+    "INSERT INTO {schema}.effects (message_id, key, kafka_partition, kafka_offset, amount) "
+    "SELECT id, key, partition, record_offset, nullif(payload, '')::integer "
+    "FROM unnest($1::bigint[], $2::bytea[], $3::integer[], $4::bigint[], $5::text[]) "
+    "AS message (id, key, partition, record_offset, payload)";
+
+Parameters columns_of(std::span<const Message* const> messages) {
+    std::vector<std::int64_t> ids, offsets;
+    std::vector<std::int32_t> partitions;
+    std::vector<std::optional<std::string_view>> keys, payloads;
+    for (const Message* message : messages) {
+        const Record& record = message->record;
+        ids.push_back(
+            static_cast<std::int64_t>(message_id(record.partition.raw(), record.offset.raw())));
+        offsets.push_back(record.offset.raw());
+        partitions.push_back(record.partition.raw());
+        keys.emplace_back(message->key_text);
+        payloads.push_back(record.payload);
+    }
+    Parameters columns;
+    columns.integers(ids)
+        .byte_strings(keys)
+        .small_integers(partitions)
+        .integers(offsets)
+        .texts(payloads);
+    return columns;
+}
+
+}  // namespace
 
 void CampaignSink::write(Transaction& transaction, const BatchContext&,
                          std::span<const Message* const> messages) {
@@ -25,29 +56,14 @@ void CampaignSink::write(Transaction& transaction, const BatchContext&,
         }
     }
     if (support::on_citus()) return write_by_values(transaction, messages);
-    std::vector<std::int64_t> ids, offsets;
-    std::vector<std::int32_t> partitions;
-    std::vector<std::optional<std::string_view>> keys, payloads;
-    for (const Message* message : messages) {
-        const Record& record = message->record;
-        ids.push_back(
-            static_cast<std::int64_t>(message_id(record.partition.raw(), record.offset.raw())));
-        offsets.push_back(record.offset.raw());
-        partitions.push_back(record.partition.raw());
-        keys.emplace_back(message->key_text);
-        payloads.push_back(record.payload);
-    }
-    transaction.prepared(
-        "INSERT INTO {schema}.effects (message_id, key, kafka_partition, kafka_offset, amount) "
-        "SELECT id, key, partition, record_offset, nullif(payload, '')::integer "
-        "FROM unnest($1::bigint[], $2::bytea[], $3::integer[], $4::bigint[], $5::text[]) "
-        "AS message (id, key, partition, record_offset, payload)",
-        Parameters{}
-            .integers(ids)
-            .byte_strings(keys)
-            .small_integers(partitions)
-            .integers(offsets)
-            .texts(payloads));
+    transaction.prepared(insert, columns_of(messages));
+}
+
+// What is to fail or to be swallowed needs write().
+std::optional<std::vector<SinkStatement>> CampaignSink::at_once(
+    const BatchContext&, std::span<const Message* const> messages) {
+    if (!at_once_ || !sqlstate_.empty() || swallowed_ || support::on_citus()) return std::nullopt;
+    return std::vector<SinkStatement>{{insert, columns_of(messages), {}}};
 }
 
 // As the table sink writes into a table that Citus distributes.

@@ -3,7 +3,9 @@
 // Used by one worker's thread.
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "dedup/sink/sink.h"
 
@@ -11,9 +13,13 @@ namespace onceward::campaign::core {
 
 class CampaignSink final : public Sink {
   public:
-    explicit CampaignSink(std::string schema) : schema_(std::move(schema)) {}
+    // `at_once`: it has statements for a transaction in one round trip.
+    CampaignSink(std::string schema, bool at_once)
+        : schema_(std::move(schema)), at_once_(at_once) {}
     void write(Transaction& transaction, const BatchContext& context,
                std::span<const Message* const> messages) override;
+    std::optional<std::vector<SinkStatement>> at_once(
+        const BatchContext& context, std::span<const Message* const> messages) override;
     // The next write ends with this SQLSTATE. `happened` is called when it does.
     void fail_once(std::string sqlstate, std::function<void()> happened) {
         sqlstate_ = std::move(sqlstate);
@@ -23,9 +29,9 @@ class CampaignSink final : public Sink {
     void swallow_once(std::function<void()> happened) { swallowed_ = std::move(happened); }
 
   private:
-    static void write_by_values(Transaction& transaction,
-                                std::span<const Message* const> messages);
+    static void write_by_values(Transaction& transaction, std::span<const Message* const> messages);
     std::string schema_;
+    bool at_once_;
     std::string sqlstate_;
     std::function<void()> failed_;
     std::function<void()> swallowed_;

@@ -47,7 +47,7 @@ Member::Member(Scene& scene, int number, std::uint16_t server_port)
       number_(number),
       name_("worker-" + std::to_string(number)),
       port_(server_port),
-      sink_(scene.worker_options(0).schema) {
+      sink_(scene.worker_options(0).schema, scene.plan.at_once) {
     for (const PlannedFault& fault : scene.plan.faults) {
         if (fault.worker == number) waiting_.push_back(fault);
     }
@@ -130,6 +130,7 @@ void Member::run() {
         try {
             step();
         } catch (const Killed&) {
+            killed_ = false;
             bury();
         } catch (const PostgresError& error) {
             // What stops a topic: the batch is thrown away, the fence is taken again.
@@ -157,6 +158,8 @@ void Member::step() {
     if (std::exchange(drop_next_, false)) return drop_batch();
     const std::map<std::string, int> before = worker_->failures;
     const bool more = worker_->step();
+    // In a round trip that failed the broken statement is thrown, and this is not.
+    if (std::exchange(killed_, false)) throw Killed{};
     const bool failed = worker_->failures != before;
     if (failed) log_failure(before);
     look_after_byte_cut();

@@ -62,11 +62,13 @@ bool Member::fire(const PlannedFault& fault, Step step) {
             close_socket(socket());
             if (fault.number % 2 == 0) scene_.board.rebalance();
             scene_.count(fault.kind);
+            killed_ = true;
             throw Killed{};
         case FaultKind::killed_left_open:
             left_open_.push_back(leave_socket_open(socket()));
             if (fault.number % 2 == 0) scene_.board.rebalance();
             scene_.count(fault.kind);
+            killed_ = true;
             throw Killed{};
         case FaultKind::frozen: freeze(step); return true;
         case FaultKind::reassigned:
@@ -109,6 +111,8 @@ bool Member::fire_in_transaction(const PlannedFault& fault) {
         return false;
     }
     if (fault.kind == FaultKind::swallowed_at_commit) {
+        // In a round trip of all statements COMMIT is under way already.
+        if (PQpipelineStatus(worker_->connection().raw()) != PQ_PIPELINE_OFF) return false;
         try {
             worker_->connection().execute("SELECT 1 / 0");
         } catch (const PostgresError&) {

@@ -23,6 +23,7 @@ Step one_of(Draws& draws, const Step (&steps)[size]) {
 // The ledger's draw is not the plan's own: with another one the same seed does all the rest as
 // before.
 constexpr std::uint64_t ledger_salt = 0xD1B5'4A32'D192'ED03U;
+constexpr std::uint64_t at_once_salt = 0x9E37'79B9'7F4A'7C15U;
 constexpr std::uint64_t conversion_salt = 0xBF58'476D'1CE4'E5B9U;
 constexpr std::uint64_t server_salt = 0x94D0'49BB'1331'11EBU;
 
@@ -38,6 +39,18 @@ void draw_ledger(Plan& plan) {
         plan.ledger = LedgerKind::log_of_partitions;
         plan.mirrored_percent = 0;
     }
+}
+
+// In half of the seeds with a log. Small batches, and so few messages that they do not take long.
+void draw_at_once(Plan& plan) {
+    Draws draws(plan.seed ^ at_once_salt);
+    const bool log =
+        plan.ledger == LedgerKind::log || plan.ledger == LedgerKind::log_in_one_process;
+    plan.at_once = log && draws.percent(50);
+    if (!plan.at_once) return;
+    plan.batch_messages = draws.between(2, 24);
+    plan.messages = std::min(plan.messages, 200 * plan.batch_messages);
+    plan.second_wave = std::min(plan.second_wave, plan.messages / 2);
 }
 
 // In half of the seeds with a table. A server that fails over would take the time of both.
@@ -154,6 +167,7 @@ Plan draw_plan(std::uint64_t seed) {
         plan.faults.push_back(whole);
     }
     draw_conversion(plan);
+    draw_at_once(plan);
     return plan;
 }
 

@@ -82,6 +82,8 @@ struct Plan {
     int future_percent = 0;  // record timestamps of 2099
     bool fingerprints = false;
     int batch_messages = 100;
+    // The sink has statements for a transaction in one round trip. Batches are small then.
+    bool at_once = false;
     // 0: one generation for all. Else generations rotate at about this size and are purged as soon
     // as everything that the log held is passed: a retention of nothing.
     int rotate_claims = 0;

@@ -87,6 +87,7 @@ std::string to_text(const Plan& plan) {
     line("future_percent", plan.future_percent);
     line("fingerprints", plan.fingerprints ? 1 : 0);
     line("batch_messages", plan.batch_messages);
+    line("at_once", plan.at_once ? 1 : 0);
     line("rotate_claims", plan.rotate_claims);
     line("converts_at", plan.converts_at);
     line("unowned_partition", plan.unowned_partition);

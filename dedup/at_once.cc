@@ -1,0 +1,121 @@
+#include "dedup/at_once.h"
+
+#include <algorithm>
+#include <string>
+
+#include "dedup/base/mutants.h"
+#include "dedup/claims/distinct_claims.h"
+#include "schemas/queries.h"
+
+namespace onceward {
+namespace {
+
+constexpr std::string_view broken_deadlock = "40P01";
+// After so many the last failure is forgotten. Earlier would be too early: if another process of
+// the ledger commits now and then, every second batch might fail and be written twice.
+constexpr int rights_that_forget = 8;
+
+// A deferred message is not decoded before it is known to be fresh.
+bool undecided(const Message* message) {
+    return message->rejection || message->skipped || message->deferred;
+}
+
+bool is_small(const Slice& slice) {
+    if (slice.messages.empty() || slice.messages.size() > AtOnce::most_messages) return false;
+    std::size_t bytes = 0;
+    for (const Message* message : slice.messages) bytes += message->encoded.size();
+    return bytes <= AtOnce::most_bytes;
+}
+
+// Broken builds whose change is in the steps alone.
+bool mutant_needs_steps() {
+    return mutant("start_from_memory") || mutant("offset_before_commit");
+}
+
+void append(std::vector<Connection::Planned>& all, std::vector<Connection::Planned> more) {
+    std::ranges::move(more, std::back_inserter(all));
+}
+
+}  // namespace
+
+std::optional<SliceOutcomes> AtOnce::land(Connection& connection, const BatchContext& context,
+                                          const Slice& slice, const SortFresh& sort) {
+    if (!is_small(slice) || std::ranges::any_of(slice.messages, undecided) ||
+        mutant_needs_steps() || !presumption_.presumes_new()) {
+        return std::nullopt;
+    }
+    const Ending ending(&parts_.claims);
+    SliceOutcomes sorted = sort();
+    try {
+        const auto planned = plan(context, slice, sorted);
+        if (!planned) return std::nullopt;
+        run(connection, *planned);
+    } catch (const PostgresError& error) {
+        // DANGER: a lost session is in doubt. The slice must not be processed as if nothing had
+        // landed: its fence has to be taken first.
+        if (error.diagnosis().connection_lost) throw;
+        was_wrong();
+        if (error.sqlstate() == broken_deadlock) throw;
+        // An error of the sink is met again step by step, where its origin is known.
+        return std::nullopt;
+    }
+    was_right();
+    return sorted;
+}
+
+// DANGER: in the order of Processor::attempt().
+std::optional<AtOnce::Plan> AtOnce::plan(const BatchContext& context, const Slice& slice,
+                                         const SliceOutcomes& sorted) {
+    const DistinctClaims folded(slice.messages);
+    // One of them may be a duplicate of another.
+    if (sorted.fresh.size() != slice.messages.size() ||
+        folded.claims().size() != slice.messages.size()) {
+        return std::nullopt;
+    }
+    auto claims = parts_.claims.append_as_new(folded.claims());
+    if (!claims) return std::nullopt;
+    auto rows = parts_.sink.at_once(context, sorted.fresh);
+    if (!rows) {
+        // It will have none for the next batches either.
+        was_wrong();
+        return std::nullopt;
+    }
+    const std::string limit = std::to_string(longest_statement.count());
+    Fences::AtOnce fences = parts_.fences.at_once(context.topic, sorted.moves);
+    Plan made{.statements = {}, .claiming = claims->size()};
+    std::vector<Connection::Planned>& all = made.statements;
+    all.push_back({sql::transaction_limits, Parameters{limit}.text(limit), {}});
+    all.push_back(std::move(fences.hold));
+    append(all, std::move(*rows));
+    all.push_back({sql::sink_constraints, {}, {}});
+    all.push_back({sql::sink_no_timeout, {}, {}});
+    all.push_back(std::move(fences.advance));
+    append(all, std::move(*claims));
+    return made;
+}
+
+void AtOnce::run(Connection& connection, const Plan& plan) {
+    OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
+    parts_.reached(Step::before_begin);
+    const std::vector<QueryResult> results = transaction.run_whole(plan.statements, [this] {
+        // The server passes these steps while it is waited for.
+        for (const Step step :
+             {Step::after_fence, Step::after_claims, Step::after_sink, Step::before_commit}) {
+            parts_.reached(step);
+        }
+        parts_.claims.committing();
+    });
+    parts_.claims.appended_as_new(std::span(results).last(plan.claiming));
+    parts_.claims.committed();
+}
+
+void AtOnce::was_right() {
+    if (++right_in_a_row_ >= rights_that_forget) presumption_.was_right();
+}
+
+void AtOnce::was_wrong() {
+    right_in_a_row_ = 0;
+    presumption_.was_wrong();
+}
+
+}  // namespace onceward

@@ -1,0 +1,66 @@
+#pragma once
+// A few fresh messages in one round trip. Step by step (Processor) a transaction waits for the
+// server six times and more: for its fences, the sink's rows, the ledger's lock, COMMIT. A large
+// batch hardly notices that, but a lone message spends most of its time there. Here everything is
+// sent together, in the same order, and each statement fails if what was presumed is wrong. The
+// server then skips the rest, COMMIT too, and the slice is processed step by step. Used by the
+// writer's thread; borrows its parts.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "dedup/base/step_observer.h"
+#include "dedup/claims/claim_store.h"
+#include "dedup/claims/copy_presumption.h"
+#include "dedup/fence/fence.h"
+#include "dedup/policy/slice_outcomes.h"
+#include "dedup/sink/sink.h"
+
+namespace onceward {
+
+class AtOnce {
+  public:
+    static constexpr std::size_t most_messages = 32;
+    // Rows are sent again if anything fails.
+    static constexpr std::size_t most_bytes = std::size_t{64} << 10;
+    // One statement's wait for a lock, and its time: what takes longer has to be seen by those who
+    // count failures and give partitions back, as a step of its own.
+    static constexpr std::chrono::milliseconds longest_statement{200};
+
+    struct Parts {
+        Fences& fences;
+        ClaimStore& claims;
+        Sink& sink;
+        std::function<void(Step)> reached;
+    };
+    // What becomes of the slice's messages if all of their keys are new.
+    using SortFresh = std::function<SliceOutcomes()>;
+
+    explicit AtOnce(Parts parts) : parts_(std::move(parts)) {}
+
+    // Returns what landed; nullopt if nothing has, and the slice can be processed step by step.
+    // Throws PostgresError if the session was lost, which leaves the transaction in doubt, and if a
+    // deadlock was broken. REQUIRES: the store has caught up.
+    std::optional<SliceOutcomes> land(Connection& connection, const BatchContext& context,
+                                      const Slice& slice, const SortFresh& sort);
+
+  private:
+    struct Plan {
+        std::vector<Connection::Planned> statements;
+        std::size_t claiming = 0;  // so many of the last ones claim
+    };
+    // nullopt if a key may be known, or the sink has no statements.
+    std::optional<Plan> plan(const BatchContext& context, const Slice& slice,
+                             const SliceOutcomes& sorted);
+    void run(Connection& connection, const Plan& plan);
+    void was_right();
+    void was_wrong();
+
+    Parts parts_;
+    CopyPresumption presumption_;
+    int right_in_a_row_ = 0;
+};
+
+}  // namespace onceward

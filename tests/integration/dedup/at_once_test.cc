@@ -1,0 +1,211 @@
+// A few fresh messages in one round trip: what lands so, and what has to be done with care.
+
+#include "dedup/at_once.h"
+
+#include <random>
+
+#include "tests/integration/dedup/core_fixture.h"
+#include "tests/support/cutting_proxy.h"
+
+namespace onceward::support {
+namespace {
+
+using namespace std::chrono_literals;
+
+class AtOnceTest : public SealingTest {
+  protected:
+    AtOnceTest() : SealingTest(Reach::global) { sink_.has_statements = true; }
+    CoreWorkerOptions with_hook(StepHook& hook, std::size_t batch_messages = 2000) {
+        CoreWorkerOptions mine = options("worker");
+        mine.observer = &hook;
+        mine.batch_messages = batch_messages;
+        return mine;
+    }
+    // How many of the next messages are applied in one round trip.
+    std::int64_t land(CoreWorker& worker, const std::string& prefix, int count) {
+        append_keys(log_, 0, prefix, count);
+        const int writes = sink_.writes;
+        const std::int64_t applied = worker.totals.applied;
+        EXPECT_TRUE(worker.run());
+        return sink_.writes == writes ? worker.totals.applied - applied : 0;
+    }
+    // Calls it when the transaction of the worker's next batch begins, once.
+    std::function<void(Step)> before_the_next(std::function<void()> change) {
+        return [this, change = std::move(change)](Step step) {
+            if (step != Step::before_begin || !armed_) return;
+            armed_ = false;
+            change();
+        };
+    }
+
+    ScriptedLog log_{1};
+    bool armed_ = false;
+};
+
+TEST_F(AtOnceTest, AFewFreshMessagesLandWithoutAWriteOfTheirOwn) {
+    CoreWorker worker(log_, sink_, options("worker"));
+    EXPECT_EQ(land(worker, "a", 1), 1);
+    constexpr int most = AtOnce::most_messages;
+    EXPECT_EQ(land(worker, "b", most), most);
+    EXPECT_EQ(land(worker, "c", most + 1), 0) << "too many";
+    EXPECT_EQ(land(worker, "c", 1), 0) << "a duplicate";
+    EXPECT_EQ(land(worker, "d", 2), 2);
+    EXPECT_EQ(worker.totals.duplicates, 1);
+    EXPECT_EQ(effects(), 68);
+    EXPECT_EQ(database().number("SELECT applied FROM fences"), 68);
+    CoreWorker late(log_, sink_, options("late"));
+    append_keys(log_, 0, "b", 3);
+    ASSERT_TRUE(late.run());
+    EXPECT_EQ(late.totals.duplicates, 3);
+    expect_no_violations(log_);
+}
+
+TEST_F(AtOnceTest, TheSameKeyTwiceInASliceIsDoneWithCare) {
+    CoreWorker worker(log_, sink_, options("worker"));
+    log_.append(0, {.key = "k"});
+    log_.append(0, {.key = "k"});
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(sink_.at_once_given, 0);
+    EXPECT_EQ(effects(), 1);
+    EXPECT_EQ(worker.totals.duplicates, 1);
+}
+
+// DANGER: the window was read before the other's commit.
+TEST_F(AtOnceTest, AKeyThatAnotherProcessClaimsMeanwhileIsADuplicate) {
+    StepHook hook(before_the_next([this] {
+        CoreWorkerOptions others = options("other");
+        others.group = "other group";
+        CoreWorker other(log_, sink_, others);
+        EXPECT_TRUE(other.run());
+    }));
+    CoreWorker worker(log_, sink_, with_hook(hook));
+    ASSERT_EQ(land(worker, "a", 1), 1);
+    armed_ = true;
+    append_keys(log_, 0, "b", 3);
+    ASSERT_TRUE(worker.run());
+    EXPECT_FALSE(armed_);
+    EXPECT_EQ(effects(), 4);
+    EXPECT_EQ(worker.totals.duplicates, 3);
+}
+
+TEST_F(AtOnceTest, AnEvictionAndARotationAreNoticed) {
+    std::string change;
+    StepHook hook(before_the_next([&] { database().execute(change); }));
+    CoreWorker worker(log_, sink_, with_hook(hook));
+    ASSERT_EQ(land(worker, "a", 1), 1);
+    int key = 0;
+    for (const char* one :
+         {"UPDATE ledgers SET evictions = evictions + 1", "SELECT rotate_ledger(1, 1)"}) {
+        SCOPED_TRACE(one);
+        change = one;
+        armed_ = true;
+        EXPECT_EQ(land(worker, "b" + std::to_string(++key) + "-", 1), 0);
+        EXPECT_FALSE(armed_);
+        // After one that was wrong, some batches are done with care.
+        const int first = key;
+        while (land(worker, "b" + std::to_string(++key) + "-", 1) == 0) {
+            ASSERT_LT(key, first + 20);
+        }
+    }
+    EXPECT_EQ(effects(), worker.totals.applied);
+    expect_no_violations(log_);
+}
+
+// What lies below the floor was dropped, and this window may not have read it.
+TEST_F(AtOnceTest, AFloorAboveWhatWasReadIsNoticed) {
+    StepHook hook(
+        before_the_next([this] { database().execute("UPDATE ledgers SET log_floor = 9"); }));
+    CoreWorker worker(log_, sink_, with_hook(hook));
+    ASSERT_EQ(land(worker, "a", 1), 1);
+    armed_ = true;
+    EXPECT_EQ(land(worker, "b", 1), 0);
+    EXPECT_FALSE(armed_);
+    EXPECT_EQ(effects(), 2);
+}
+
+TEST_F(AtOnceTest, AFenceThatIsAnothersByNowChangesNothing) {
+    StepHook hook(before_the_next([this] {
+        EXPECT_EQ(effects(), 1);
+        database().execute("UPDATE fences SET owner = gen_random_uuid()");
+    }));
+    CoreWorker worker(log_, sink_, with_hook(hook));
+    ASSERT_EQ(land(worker, "a", 1), 1);
+    armed_ = true;
+    append_keys(log_, 0, "b", 2);
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(worker.missed, 1) << "it takes the fence again";
+    EXPECT_EQ(effects(), 3);
+    EXPECT_EQ(worker.totals.applied, 3);
+    expect_no_violations(log_);
+}
+
+// The other half of what a fence compares.
+TEST_F(AtOnceTest, AFenceThatHasAnotherOffsetByNowChangesNothing) {
+    StepHook hook(before_the_next(
+        [this] { database().execute("UPDATE fences SET next_offset = next_offset + 1"); }));
+    CoreWorker worker(log_, sink_, with_hook(hook));
+    ASSERT_EQ(land(worker, "a", 1), 1);
+    armed_ = true;
+    append_keys(log_, 0, "b", 2);
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(worker.missed, 1);
+    EXPECT_EQ(effects("key = 'b0'"), 0) << "somebody moved the fence over it";
+    EXPECT_EQ(effects("key = 'b1'"), 1);
+}
+
+TEST_F(AtOnceTest, ARowThatIsRefusedGoesToTheDeadLettersAlone) {
+    database().execute("ALTER TABLE " + table_ + " ADD CHECK (key <> 'b1')");
+    CoreWorker worker(log_, sink_, options("worker"));
+    append_keys(log_, 0, "b", 3);
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(effects(), 2);
+    EXPECT_EQ(worker.totals.dead_lettered, 1);
+    EXPECT_EQ(database().value("SELECT sqlstate FROM dead_letters"), "23514");
+    const Expectation one_rejected{.some_rejected = true};
+    expect_no_violations(log_, one_rejected);
+}
+
+// DANGER: in doubt at any byte. A session that is lost says nothing of what the server did.
+TEST_F(AtOnceTest, ALostAnswerIsDecidedByTheFenceAndTheClaims) {
+    CuttingProxy proxy(CuttingProxy::Protocol::postgres,
+                       static_cast<std::uint16_t>(database().number("SELECT inet_server_port()")));
+    std::atomic<CommitFault> armed{CommitFault::none};
+    proxy.on_commit([&](const ProxiedCommit&) { return armed.load(); });
+    CoreWorkerOptions mine = options("in doubt");
+    mine.connection.dsn = proxy.through(mine.connection.dsn.reveal());
+    CoreWorker worker(log_, sink_, mine);
+    std::mt19937_64 random(seed());
+    const CommitFault faults[] = {CommitFault::cut_before, CommitFault::cut_inside_request,
+                                  CommitFault::cut_after, CommitFault::cut_inside_answer};
+    int landed = 0;
+    constexpr int rounds = 60;
+    for (int round = 0; round < rounds; ++round) {
+        armed = CommitFault::none;
+        append_keys(log_, 0, "k" + std::to_string(round) + "-", 1 + round % 4);
+        worker.connect();
+        worker.take_fences();
+        const std::int64_t begin = worker.position(0).raw();
+        ASSERT_TRUE(worker.fill());
+        armed = faults[random() % 4];
+        try {
+            worker.process();
+            FAIL() << "the fault was not injected";
+        } catch (const ProcessingError& error) {
+            EXPECT_TRUE(error.diagnosis().in_doubt) << error.what();
+            EXPECT_EQ(error.action, FailureAction::reconnect);
+            worker.handle(error, error.action);
+        }
+        landed += database().number("SELECT next_offset FROM fences FOR UPDATE") > begin ? 1 : 0;
+    }
+    armed = CommitFault::none;
+    ASSERT_TRUE(worker.run());
+    std::cout << landed << " of " << rounds << " commits in doubt took effect\n";
+    EXPECT_EQ(worker.in_doubt, rounds);
+    EXPECT_GE(landed, 10);
+    EXPECT_LE(landed, rounds - 10);
+    EXPECT_GE(sink_.at_once_given, rounds / 2);
+    expect_no_violations(log_);
+}
+
+}  // namespace
+}  // namespace onceward::support
