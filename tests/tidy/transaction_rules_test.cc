@@ -35,18 +35,19 @@ TEST(Transactions, SqlInCodeIsFound) {
 
 // Each of them in a file of its own, so that a new one has to give its reason here.
 const std::vector<std::string> openers{
-    "cli/commands/groups.cc",           // retiring a group
-    "cli/dlq/letter_intake.h",          // those of a topic, with their row in the audit log
-    "cli/dlq/letter_lines.cc",          // dead letters that are taken in, all or none
-    "cli/operator/offsets_move.cc",     // moving a fence by hand
-    "dedup/claims/log/log_store.cc",    // a look at segments, rolled back
-    "dedup/claims/table_store.cc",      // a look at claims, rolled back
-    "dedup/fence/fence.cc",             // creating, taking and skipping
-    "dedup/leases/lease_ends.cc",       // how effects outside ended, and the fence over them
-    "dedup/leases/lease_processor.cc",  // claims for effects outside
-    "dedup/ledger/ledger.cc",           // registering a ledger and its feed
-    "dedup/operator/interventions.cc",  // taking claims out by hand, and erasing results
-    "dedup/processor.cc",               // THE transaction
+    "cli/commands/groups.cc",             // retiring a group
+    "cli/dlq/letter_intake.h",            // those of a topic, with their row in the audit log
+    "cli/dlq/letter_lines.cc",            // dead letters that are taken in, all or none
+    "cli/operator/offsets_move.cc",       // moving a fence by hand
+    "dedup/at_once.cc",                   // a few fresh messages in one round trip
+    "dedup/claims/log/log_store.cc",      // a look at segments, rolled back
+    "dedup/claims/table_store.cc",        // a look at claims, rolled back
+    "dedup/fence/fence.cc",               // creating, taking and skipping
+    "dedup/leases/lease_ends.cc",         // how effects outside ended, and the fence over them
+    "dedup/leases/lease_processor.cc",    // claims for effects outside
+    "dedup/ledger/ledger.cc",             // registering a ledger and its feed
+    "dedup/operator/interventions.cc",    // taking claims out by hand, and erasing results
+    "dedup/processor.cc",                 // THE transaction
     "dedup/retention/conversion.cc",      // a rotation, and the switch to a log
     "dedup/retention/merging.cc",         // a merged segment's tables, and its publication
     "dedup/retention/retention.cc",       // rotation and dropping
