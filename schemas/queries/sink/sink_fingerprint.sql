@@ -1,6 +1,7 @@
--- Which table a name means and what its columns are, in one text. DANGER: binary COPY silently
--- takes an int8 for a float8, so this is compared under the table's lock before each write.
-SELECT concat_ws(' ', c.oid, c.relkind, c.relpersistence, md5((
+-- Which table a name means, what its columns are, and whether it has rules, in one text. DANGER:
+-- binary COPY silently takes an int8 for a float8, and a rule may drop rows that INSERT writes. So
+-- this is compared under the table's lock before each write.
+SELECT concat_ws(' ', c.oid, c.relkind, c.relpersistence, c.relhasrules, c.relrowsecurity, md5((
         SELECT string_agg(concat_ws(' ', a.attnum, a.atttypid, a.atttypmod, a.attgenerated,
             a.attname), ',' ORDER BY a.attnum)
         FROM pg_catalog.pg_attribute a
