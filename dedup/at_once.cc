@@ -11,8 +11,8 @@ namespace onceward {
 namespace {
 
 constexpr std::string_view broken_deadlock = "40P01";
-// After so many the last failure is forgotten. Earlier would be too early: if another process of
-// the ledger commits now and then, every second batch might fail and be written twice.
+// After so many the last failure is forgotten. If it were forgotten earlier, and another process of
+// the ledger committed now and then, every second batch could be written twice.
 constexpr int rights_that_forget = 8;
 
 // A deferred message is not decoded before it is known to be fresh.
@@ -27,10 +27,8 @@ bool is_small(const Slice& slice) {
     return bytes <= AtOnce::most_bytes;
 }
 
-// Broken builds whose change is in the steps alone.
-bool mutant_needs_steps() {
-    return mutant("start_from_memory") || mutant("offset_before_commit");
-}
+// These mutants change the steps alone.
+bool mutant_needs_steps() { return mutant("start_from_memory") || mutant("offset_before_commit"); }
 
 void append(std::vector<Connection::Planned>& all, std::vector<Connection::Planned> more) {
     std::ranges::move(more, std::back_inserter(all));
@@ -56,7 +54,7 @@ std::optional<SliceOutcomes> AtOnce::land(Connection& connection, const BatchCon
         if (error.diagnosis().connection_lost) throw;
         was_wrong();
         if (error.sqlstate() == broken_deadlock) throw;
-        // An error of the sink is met again step by step, where its origin is known.
+        // The steps meet an error of the sink again, and know that it is the sink's.
         return std::nullopt;
     }
     was_right();
@@ -76,7 +74,7 @@ std::optional<AtOnce::Plan> AtOnce::plan(const BatchContext& context, const Slic
     if (!claims) return std::nullopt;
     auto rows = parts_.sink.at_once(context, sorted.fresh);
     if (!rows) {
-        // It will have none for the next batches either.
+        // The sink will have no statements for the next batches either.
         was_wrong();
         return std::nullopt;
     }
@@ -98,7 +96,7 @@ void AtOnce::run(Connection& connection, const Plan& plan) {
     OwnedTransaction transaction(connection, OwnedTransaction::Begin::with_first);
     parts_.reached(Step::before_begin);
     const std::vector<QueryResult> results = transaction.run_whole(plan.statements, [this] {
-        // The server passes these steps while it is waited for.
+        // The server passes these steps while this process waits for it.
         for (const Step step :
              {Step::after_fence, Step::after_claims, Step::after_sink, Step::before_commit}) {
             parts_.reached(step);

@@ -23,10 +23,10 @@ namespace onceward {
 class AtOnce {
   public:
     static constexpr std::size_t most_messages = 32;
-    // Rows are sent again if anything fails.
+    // If anything fails, the rows are sent again, so there must be few.
     static constexpr std::size_t most_bytes = std::size_t{64} << 10;
-    // One statement's wait for a lock, and its time: what takes longer has to be seen by those who
-    // count failures and give partitions back, as a step of its own.
+    // No statement may wait for a lock, or run, for longer than this. Longer waits belong to the
+    // steps, where failures are counted and partitions are given back.
     static constexpr std::chrono::milliseconds longest_statement{200};
 
     struct Parts {
@@ -49,7 +49,7 @@ class AtOnce {
   private:
     struct Plan {
         std::vector<Connection::Planned> statements;
-        std::size_t claiming = 0;  // so many of the last ones claim
+        std::size_t claiming = 0;  // the last statements, this many, make the claims
     };
     // nullopt if a key may be known, or the sink has no statements.
     std::optional<Plan> plan(const BatchContext& context, const Slice& slice,

@@ -38,7 +38,8 @@ Processor::Processor(BatchContext context, RejectPolicy policy, Parts parts, Com
       log_(context_.topic),
       trace_(parts.tracer, context_.consumer_group, context_.topic),
       retries_(policy.retries, policy.retry_backoff) {
-    // Stored results are read on the way, and so are dead letters of the same record key.
+    // Stored results, and dead letters with the same record key, are read inside the transaction,
+    // which one round trip cannot do.
     if (parts_.claims == nullptr || !parts_.claims->appends_as_new() ||
         parts_.answers != nullptr || policy_.order == RejectPolicy::Order::by_key) {
         return;

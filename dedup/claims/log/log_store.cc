@@ -143,8 +143,8 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
     return answers;
 }
 
-// DANGER: the position before the look-up. What another worker puts into the window in between is
-// after that position, so that log_unchanged fails, and the keys are looked up again.
+// DANGER: read the position before the look-up. What another worker puts into the window in between
+// is after that position, so that log_unchanged fails, and the keys are looked up again.
 std::optional<std::vector<Connection::Planned>> LogStore::append_as_new(
     std::span<const Claim> claims) {
     expect_claim_order(claims);
@@ -171,8 +171,8 @@ std::optional<std::vector<Connection::Planned>> LogStore::append_as_new(
 
 void LogStore::appended_as_new(std::span<const QueryResult> results) {
     seq_ = results.back().binary_integer(0, 0);
-    // Not last_look: if that were now, the log would never be read, and expired generations would
-    // stay in memory.
+    // last_look stays as it is. If each batch moved it, the log would never be read, and expired
+    // generations would stay in memory.
 }
 
 std::vector<std::vector<ClaimPlace>> LogStore::places(Transaction& transaction,
