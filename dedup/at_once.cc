@@ -11,9 +11,6 @@ namespace onceward {
 namespace {
 
 constexpr std::string_view broken_deadlock = "40P01";
-// After so many the last failure is forgotten. If it were forgotten earlier, and another process of
-// the ledger committed now and then, every second batch could be written twice.
-constexpr int rights_that_forget = 8;
 
 // A deferred message is not decoded before it is known to be fresh.
 bool undecided(const Message* message) {
@@ -52,12 +49,12 @@ std::optional<SliceOutcomes> AtOnce::land(Connection& connection, const BatchCon
         // DANGER: a lost session is in doubt. The slice must not be processed as if nothing had
         // landed: its fence has to be taken first.
         if (error.diagnosis().connection_lost) throw;
-        was_wrong();
+        presumption_.was_wrong();
         if (error.sqlstate() == broken_deadlock) throw;
         // The steps meet an error of the sink again, and know that it is the sink's.
         return std::nullopt;
     }
-    was_right();
+    presumption_.was_right();
     return sorted;
 }
 
@@ -75,7 +72,7 @@ std::optional<AtOnce::Plan> AtOnce::plan(const BatchContext& context, const Slic
     auto rows = parts_.sink.at_once(context, sorted.fresh);
     if (!rows) {
         // The sink will have no statements for the next batches either.
-        was_wrong();
+        presumption_.was_wrong();
         return std::nullopt;
     }
     const std::string limit = std::to_string(longest_statement.count());
@@ -105,15 +102,6 @@ void AtOnce::run(Connection& connection, const Plan& plan) {
     });
     parts_.claims.appended_as_new(std::span(results).last(plan.claiming));
     parts_.claims.committed();
-}
-
-void AtOnce::was_right() {
-    if (++right_in_a_row_ >= rights_that_forget) presumption_.was_right();
-}
-
-void AtOnce::was_wrong() {
-    right_in_a_row_ = 0;
-    presumption_.was_wrong();
 }
 
 }  // namespace onceward

@@ -55,12 +55,11 @@ class AtOnce {
     std::optional<Plan> plan(const BatchContext& context, const Slice& slice,
                              const SliceOutcomes& sorted);
     void run(Connection& connection, const Plan& plan);
-    void was_right();
-    void was_wrong();
 
     Parts parts_;
-    CopyPresumption presumption_;
-    int right_in_a_row_ = 0;
+    // If a failure were forgotten after one right batch, and another process of the ledger
+    // committed now and then, every second batch could be written twice.
+    CopyPresumption presumption_{8};
 };
 
 }  // namespace onceward

@@ -117,10 +117,11 @@ class ClaimStore {
         std::string generation;  // where the claims go, or the statements fail
     };
     virtual std::optional<NewClaims> claim_as_new(std::span<const Claim>) { return std::nullopt; }
+    // Whether append_as_new() ever has statements.
+    virtual bool appends_as_new() const { return false; }
     // Like claim_as_new(), for a store that claims after the fence has moved. The statements take
     // the ledger's lock, and fail if one of the keys is known. Called outside of a transaction.
     // Returns nullopt if one of the keys may be known. REQUIRES: as claim().
-    virtual bool appends_as_new() const { return false; }  // whether it ever has such statements
     virtual std::optional<std::vector<Connection::Planned>> append_as_new(std::span<const Claim>) {
         return std::nullopt;
     }

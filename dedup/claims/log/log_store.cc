@@ -123,11 +123,8 @@ void LogStore::check(Transaction& transaction, std::span<const LogWindow::Suspec
     }
 }
 
-// What is not known is presumed fresh, and settle() finds out. A statement only where a segment's
-// filter says yes.
-std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction,
-                                                        const std::string&,
-                                                        std::span<const Claim> claims) {
+// Begins a transaction's claims. What the filters of segments say yes to is in suspects_.
+std::vector<ClaimAnswer> LogStore::look_up(std::span<const Claim> claims) {
     expect_claim_order(claims);
     ended();
     append_.clear();
@@ -137,6 +134,15 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
     std::vector<ClaimAnswer> answers(claims.size());
     suspects_.clear();
     version_ = window_->look_up(claims, answers, suspects_);
+    return answers;
+}
+
+// What is not known is presumed fresh, and settle() finds out. A statement only where a segment's
+// filter says yes.
+std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction,
+                                                        const std::string&,
+                                                        std::span<const Claim> claims) {
+    std::vector<ClaimAnswer> answers = look_up(claims);
     check(transaction, suspects_, claims, answers);
     number_ = window_->under_way().begin(claims, answers, append_, relies_ ? &reliance_ : nullptr);
     listed_ = window_;
@@ -147,14 +153,8 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
 // is after that position, so that log_unchanged fails, and the keys are looked up again.
 std::optional<std::vector<Connection::Planned>> LogStore::append_as_new(
     std::span<const Claim> claims) {
-    expect_claim_order(claims);
-    ended();
-    append_.clear();
-    reliance_ = {};
     const LogWindow::Position at = window_->position();
-    std::vector<ClaimAnswer> answers(claims.size());
-    suspects_.clear();
-    version_ = window_->look_up(claims, answers, suspects_);
+    std::vector<ClaimAnswer> answers = look_up(claims);
     const auto known = [](const ClaimAnswer& answer) { return answer.verdict != Verdict::fresh; };
     if (!suspects_.empty() || std::ranges::any_of(answers, known)) return std::nullopt;
     number_ = window_->under_way().begin(claims, answers, append_, nullptr);

@@ -45,6 +45,7 @@ class LogStore final : public ClaimStore {
     void read_missing_filters(Connection& connection);
     // A table that the window knows is gone: retention dropped it, or merged it into another.
     void look_for_segments();
+    std::vector<ClaimAnswer> look_up(std::span<const Claim> claims);
     void check(Transaction& transaction, std::span<const LogWindow::Suspect> suspects,
                std::span<const Claim> claims, std::span<ClaimAnswer> answers);
     Settlement settle_duplicates(Transaction& transaction);

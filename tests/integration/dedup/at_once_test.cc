@@ -2,23 +2,18 @@
 
 #include "dedup/at_once.h"
 
-#include <random>
-
 #include "tests/integration/dedup/core_fixture.h"
-#include "tests/support/cutting_proxy.h"
+#include "tests/integration/dedup/cut_commits.h"
 
 namespace onceward::support {
 namespace {
 
-using namespace std::chrono_literals;
-
 class AtOnceTest : public SealingTest {
   protected:
     AtOnceTest() : SealingTest(Reach::global) { sink_.has_statements = true; }
-    CoreWorkerOptions with_hook(StepHook& hook, std::size_t batch_messages = 2000) {
+    CoreWorkerOptions with_hook(StepHook& hook) {
         CoreWorkerOptions mine = options("worker");
         mine.observer = &hook;
-        mine.batch_messages = batch_messages;
         return mine;
     }
     // How many of the next messages are applied in one round trip.
@@ -167,37 +162,19 @@ TEST_F(AtOnceTest, ARowThatIsRefusedGoesToTheDeadLettersAlone) {
 
 // DANGER: in doubt at any byte. A session that is lost says nothing of what the server did.
 TEST_F(AtOnceTest, ALostAnswerIsDecidedByTheFenceAndTheClaims) {
-    CuttingProxy proxy(CuttingProxy::Protocol::postgres,
-                       static_cast<std::uint16_t>(database().number("SELECT inet_server_port()")));
-    std::atomic<CommitFault> armed{CommitFault::none};
-    proxy.on_commit([&](const ProxiedCommit&) { return armed.load(); });
-    CoreWorkerOptions mine = options("in doubt");
-    mine.connection.dsn = proxy.through(mine.connection.dsn.reveal());
-    CoreWorker worker(log_, sink_, mine);
-    std::mt19937_64 random(seed());
-    const CommitFault faults[] = {CommitFault::cut_before, CommitFault::cut_inside_request,
-                                  CommitFault::cut_after, CommitFault::cut_inside_answer};
+    CutCommits cuts(server_port());
+    CoreWorker worker(log_, sink_, cuts.through(options("in doubt")));
     int landed = 0;
     constexpr int rounds = 60;
     for (int round = 0; round < rounds; ++round) {
-        armed = CommitFault::none;
         append_keys(log_, 0, "k" + std::to_string(round) + "-", 1 + round % 4);
         worker.connect();
         worker.take_fences();
         const std::int64_t begin = worker.position(0).raw();
         ASSERT_TRUE(worker.fill());
-        armed = faults[random() % 4];
-        try {
-            worker.process();
-            FAIL() << "the fault was not injected";
-        } catch (const ProcessingError& error) {
-            EXPECT_TRUE(error.diagnosis().in_doubt) << error.what();
-            EXPECT_EQ(error.action, FailureAction::reconnect);
-            worker.handle(error, error.action);
-        }
+        ASSERT_NO_FATAL_FAILURE(cuts.process(worker));
         landed += database().number("SELECT next_offset FROM fences FOR UPDATE") > begin ? 1 : 0;
     }
-    armed = CommitFault::none;
     ASSERT_TRUE(worker.run());
     std::cout << landed << " of " << rounds << " commits in doubt took effect\n";
     EXPECT_EQ(worker.in_doubt, rounds);

@@ -31,6 +31,9 @@ class CoreTest : public ::testing::Test {
         return options;
     }
     Database& database() { return schema_.database(); }
+    std::uint16_t server_port() {
+        return static_cast<std::uint16_t>(database().number("SELECT inet_server_port()"));
+    }
     std::int64_t fence(int partition) {
         return database().number("SELECT next_offset FROM fences WHERE partition = " +
                                  std::to_string(partition));

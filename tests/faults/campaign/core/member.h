@@ -66,7 +66,7 @@ class Member final : private StepObserver {
     std::chrono::steady_clock::time_point next_tick_{};
     int batch_ = 0;
     bool drop_next_ = false;
-    bool killed_ = false;  // and not heard of yet
+    bool killed_ = false;  // and step() has not thrown it yet
     bool look_at_next_ = false;              // the next offset that is committed is checked
     std::optional<std::uint64_t> byte_cut_;  // armed, with the cuts before it
     std::atomic<int> armed_commit_{-1};      // a FaultKind

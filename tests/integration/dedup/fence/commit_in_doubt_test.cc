@@ -1,27 +1,15 @@
 // A COMMIT whose answer never comes: cut at the bytes of the request or of the answer, 200 times.
 
-#include <random>
-
 #include "lab/embedded/private_postgres.h"
 #include "tests/integration/dedup/core_fixture.h"
-#include "tests/support/cutting_proxy.h"
+#include "tests/integration/dedup/cut_commits.h"
 
 namespace onceward::support {
 namespace {
 
 using namespace std::chrono_literals;
 
-class CommitInDoubt : public LedgerTest {
-  protected:
-    std::uint16_t server_port() {
-        return static_cast<std::uint16_t>(database().number("SELECT inet_server_port()"));
-    }
-    CoreWorkerOptions through(const CuttingProxy& proxy) {
-        CoreWorkerOptions mine = options("in doubt");
-        mine.connection.dsn = proxy.through(mine.connection.dsn.reveal());
-        return mine;
-    }
-};
+class CommitInDoubt : public LedgerTest {};
 
 TEST_P(CommitInDoubt, ResolvesItselfByTakingTheFenceAgain) {
     constexpr int rounds = 200;
@@ -32,19 +20,13 @@ TEST_P(CommitInDoubt, ResolvesItselfByTakingTheFenceAgain) {
         // well.
         log.append(0, {.key = std::to_string(i % 3 == 2 ? i - 2 : i)});
     }
-    CuttingProxy proxy(CuttingProxy::Protocol::postgres, server_port());
-    std::atomic<CommitFault> armed{CommitFault::none};
-    proxy.on_commit([&](const ProxiedCommit&) { return armed.load(); });
-    CoreWorkerOptions mine = through(proxy);
+    CutCommits cuts(server_port());
+    CoreWorkerOptions mine = cuts.through(options("in doubt"));
     mine.batch_messages = batch;
     CoreWorker worker(log, sink_, mine);
-    std::mt19937_64 random(seed());
-    const CommitFault faults[] = {CommitFault::cut_before, CommitFault::cut_inside_request,
-                                  CommitFault::cut_after, CommitFault::cut_inside_answer};
     int took_effect = 0;
     int rolled_back = 0;
     for (int round = 0; round < rounds; ++round) {
-        armed = CommitFault::none;
         worker.connect();
         worker.take_fences();
         const std::int64_t begin = worker.position(0).raw();
@@ -53,25 +35,13 @@ TEST_P(CommitInDoubt, ResolvesItselfByTakingTheFenceAgain) {
             append_keys(log, 0, "more" + std::to_string(round) + "-", batch);
             ASSERT_TRUE(worker.fill());
         }
-        const CommitFault fault = faults[random() % 4];
-        armed = fault;
-        try {
-            worker.process();
-            FAIL() << "the fault was not injected";
-        } catch (const ProcessingError& error) {
-            EXPECT_TRUE(error.diagnosis().in_doubt) << error.what();
-            EXPECT_EQ(error.action, FailureAction::reconnect);
-            worker.handle(error, error.action);
-        }
+        ASSERT_NO_FATAL_FAILURE(cuts.process(worker));
         // The server's own word, read after the row's lock and not by a bare SELECT.
         const std::int64_t now =
             database().number("SELECT next_offset FROM fences WHERE partition = 0 FOR UPDATE");
-        const bool reached_it =
-            fault == CommitFault::cut_after || fault == CommitFault::cut_inside_answer;
-        EXPECT_EQ(now > begin, reached_it);
+        EXPECT_EQ(now > begin, cuts.server_got_it());
         (now > begin ? took_effect : rolled_back) += 1;
     }
-    armed = CommitFault::none;
     ASSERT_TRUE(worker.run());
     std::cout << worker.in_doubt << " commits in doubt: " << took_effect << " took effect, "
               << rolled_back << " were rolled back\n";
@@ -92,7 +62,9 @@ TEST_P(CommitInDoubt, AHoleInsteadOfAnAnswerIsLeftToo) {
         armed = false;
         return CommitFault::hole_after;
     });
-    CoreWorker worker(log, sink_, through(proxy));
+    CoreWorkerOptions mine = options("in doubt");
+    mine.connection.dsn = proxy.through(mine.connection.dsn.reveal());
+    CoreWorker worker(log, sink_, mine);
     worker.connect();
     worker.take_fences();
     ASSERT_TRUE(worker.fill());

@@ -118,5 +118,20 @@ TEST(CopyPresumption, BatchesAreDoneWithCautionAfterAWrongOneAndTwiceAsManyAfter
     EXPECT_EQ(cautious(), 2);
 }
 
+TEST(CopyPresumption, AWrongBatchIsForgottenAfterSoManyRightOnesInARow) {
+    CopyPresumption presumption(3);
+    const auto caution_after = [&](int rights) {
+        for (int i = 0; i < rights; ++i) presumption.was_right();
+        presumption.was_wrong();
+        int batches = 0;
+        while (!presumption.presumes_new()) ++batches;
+        return batches;
+    };
+    EXPECT_EQ(caution_after(0), 2);
+    EXPECT_EQ(caution_after(2), 4);
+    EXPECT_EQ(caution_after(2), 8);
+    EXPECT_EQ(caution_after(3), 2);
+}
+
 }  // namespace
 }  // namespace onceward
