@@ -4,15 +4,9 @@
 #include "dedup/retention/watermark.h"
 
 namespace onceward {
-namespace {
-
-constexpr auto after_failure = std::chrono::seconds(30);
-
-}  // namespace
-
 RetentionWatermarks::RetentionWatermarks(std::string consumer_group,
                                          std::chrono::milliseconds every)
-    : consumer_group_(std::move(consumer_group)), every_(every) {}
+    : consumer_group_(std::move(consumer_group)), every_(every), pauses_(every) {}
 
 void RetentionWatermarks::taken(const TopicPartition& partition, int ledger,
                                 const FenceState& fence) {
@@ -39,16 +33,16 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
         return !fences.owns(item.first.topic, item.first.partition);
     });
     for (auto& [partition, entry] : partitions_) {
-        if (now < not_before_[partition.topic]) continue;
+        if (!pauses_.may_ask(partition.topic, now)) continue;
         try {
             bool sampled = false;
             if (!exchange.look(&Assignment::reading, partition)) continue;
             if (entry.sampler.wants_sample(now)) {
                 auto& next = next_list_[partition.topic];
                 if (next <= now) {
-                    next = now + every_;
                     const std::optional<int> count =
                         list_partitions(connection, source, partition.topic, entry.ledger);
+                    next = now + every_;
                     if (!count) {
                         found.other_log = OtherLog{partition.topic, identities_[partition.topic]};
                         return found;
@@ -56,6 +50,7 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
                     found.listed = Found::Listed{partition.topic, *count};
                 }
                 sample(connection, source, partition, entry);
+                pauses_.answered(partition.topic);
                 sampled = true;
             }
             if (!write(connection, exchange, fences, partition, entry)) {
@@ -64,7 +59,9 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
             }
             if (sampled) return found;
         } catch (const KafkaError& error) {
-            not_before_[partition.topic] = now + after_failure;
+            // DANGER: not for long. With `reach: partition` a key that moved to an added partition
+            // is applied again until this worker has asked how many there are.
+            pauses_.failed(partition.topic, Clock::now());
             log_warning("watermark.failed", {{"topic", partition.topic}, {"error", error.what()}});
             source.bootstrap_again();
         }

@@ -8,6 +8,7 @@
 
 #include "consumer/kafka/kafka_source.h"
 #include "consumer/partitions/handoff.h"
+#include "consumer/partitions/question_pauses.h"
 #include "dedup/fence/fence.h"
 #include "dedup/retention/watermark.h"
 
@@ -60,8 +61,7 @@ class RetentionWatermarks {
     std::map<TopicPartition, Entry> partitions_;
     std::map<std::string, LogIdentity> identities_;
     std::map<std::string, Clock::time_point> next_list_;
-    // Kafka did not answer: no more questions until then
-    std::map<std::string, Clock::time_point> not_before_;
+    QuestionPauses pauses_;
 };
 
 }  // namespace onceward

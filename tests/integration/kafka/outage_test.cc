@@ -130,6 +130,47 @@ TEST(BrokerAway, StoppedAndStartedAgainTheWorkerGoesOnWhereTheFenceStands) {
     scene.expect_all_once();
 }
 
+// A worker that gets none of the added partitions learns of them only if it asks. After a question
+// that failed it must ask again soon, or keys that moved are applied again meanwhile.
+TEST(BrokerAway, AddedPartitionsStopEveryWorkerSoonAfterAQuestionThatFailed) {
+    SceneOptions two = on_own_broker();
+    two.partitions = 2;
+    Scene scene(two);
+    const CapturedLog log;
+    const auto options = [&] {
+        WorkerOptions made = scene.options();
+        made.topics[0].ledger.store = StoreKind::log;
+        made.topics[0].ledger.reach = Reach::partition;
+        made.first_retry = 1h;
+        // No rebalance: a take-over asks as well.
+        made.kafka.properties.insert_or_assign("session.timeout.ms", Secret("60000"));
+        made.kafka.properties.insert_or_assign("max.poll.interval.ms", Secret("60000"));
+        return made;
+    };
+    Worker& first = scene.start(options());
+    Worker& second = scene.start(options());
+    ASSERT_TRUE(eventually(patience, [&] {
+        return first.status().reading == 1 && second.status().reading == 1;
+    }));
+    own_broker().stop();
+    const auto failures = [&] {
+        const std::string text = log.text();
+        int count = 0;
+        for (auto at = text.find("watermark.failed"); at != std::string::npos;
+             at = text.find("watermark.failed", at + 1)) {
+            ++count;
+        }
+        return count;
+    };
+    ASSERT_TRUE(eventually(patience, [&] { return failures() >= 2; }));
+    own_broker().start();
+    scene.kafka().add_partitions(scene.topic(), 3);
+    const auto added = std::chrono::steady_clock::now();
+    EXPECT_THAT(Scene::halted(first), testing::HasSubstr("reach: global"));
+    EXPECT_THAT(Scene::halted(second), testing::HasSubstr("reach: global"));
+    EXPECT_LT(std::chrono::steady_clock::now() - added, 15s);
+}
+
 // The same of a producer, whose records would all wait for their time-out.
 TEST(BrokerAway, AProducerComesBackThatKnewNoBrokerAnyMore) {
     const std::string topic = support::unique_name("comes_back");
