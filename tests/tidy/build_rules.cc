@@ -86,14 +86,20 @@ Findings queries_not_used(const Tree& tree) {
 }
 
 Findings files_nobody_names(const Tree& tree) {
-    std::map<std::string, int> mentions;  // a file's name -> files that say it
-    for (const auto& [path, text] : tree) mentions[file_name(path)] = 0;
+    const auto asked = [](const std::string& path) {
+        return !path.ends_with(".cc") && !path.ends_with(".sql") && !is_found_by_name(path);
+    };
+    // Names of files that no other file has said so far.
+    std::set<std::string> unnamed;
+    for (const auto& [path, text] : tree) {
+        if (asked(path) && !is_header(path)) unnamed.insert(file_name(path));
+    }
     std::set<std::string> included;
     std::set<std::string> modules;
     for (const auto& [path, text] : tree) {
-        for (auto& [name, count] : mentions) {
-            if (name != file_name(path) && text.find(name) != std::string::npos) ++count;
-        }
+        std::erase_if(unnamed, [&path = path, &text = text](const std::string& name) {
+            return name != file_name(path) && text.find(name) != std::string::npos;
+        });
         for (const std::string& line : lines_of(text)) {
             if (line.starts_with("#include \"")) {
                 const std::string header = line.substr(10, line.rfind('"') - 10);
@@ -110,10 +116,10 @@ Findings files_nobody_names(const Tree& tree) {
     }
     Findings findings;
     for (const auto& [path, text] : tree) {
-        if (path.ends_with(".cc") || path.ends_with(".sql") || is_found_by_name(path)) continue;
-        const bool named = is_header(path)
-                               ? included.contains(path)
-                               : mentions[file_name(path)] > 0 || modules.contains(path);
+        if (!asked(path)) continue;
+        const bool named = is_header(path) ? included.contains(path)
+                                           : !unnamed.contains(file_name(path)) ||
+                                                 modules.contains(path);
         if (!named) findings.push_back(path);
     }
     return findings;
