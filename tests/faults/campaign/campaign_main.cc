@@ -137,7 +137,7 @@ std::vector<std::string> how(const Options& options, double seconds,
     }
     for (const TierSum& tier : added) {
         const std::string seeds = tier.tier == "core" ? " CORE_SEEDS=" : " SEEDS=";
-        lines.push_back("In runs of their own, added: `make campaign TIER=" + tier.tier + seeds +
+        lines.push_back("Added from separate runs: `make campaign TIER=" + tier.tier + seeds +
                         std::to_string(tier.seeds) +
                         " FIRST_SEED=" + std::to_string(tier.sum.seed) + "`");
     }
