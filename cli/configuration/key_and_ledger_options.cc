@@ -66,9 +66,9 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "without the time is invalid. One round trip more for each batch."},
     {"topics[].key.on_conflict", "<as on_reject>",
      into([](To& to) { return &to.topic->reject.on_conflict; }, {"dead_letter", "ignore", "halt"}),
-     "What to do with a conflict: into the dead letters, with the class `conflict`, both "
-     "fingerprints and the place of the message that has the key; `ignore` it, so that it is "
-     "counted and nothing else; or stop the topic before it.",
+     "What to do with a conflict. `dead_letter` stores it with the class `conflict`, both "
+     "fingerprints and the place of the message that has the key. `ignore` only counts it. `halt` "
+     "stops the topic before it.",
      "What `ignore` passes exists only in the topic that it came from."},
     {"topics[].ledger.name", "<group>/<topic>", into([](To& to) { return &to.ledger.name; }),
      "Topics that name the same ledger share their claims: a key that came in one is a duplicate "

@@ -27,8 +27,8 @@ const std::vector<OptionSpec> trace_options = {
      "Headers of each request to it, such as `Authorization: Bearer ${TOKEN}`."},
     {"traces.sampling", "0.01",
      into([](To& to) { return &to.configuration.traces.sampling; }, {0, 1}),
-     "The share of the traces that begin here which are recorded: of batches, of requests and of "
-     "records that bring no `traceparent`. What brings one is recorded if that says so.",
+     "How many of the traces that begin here are recorded, as a share: of batches, of requests and "
+     "of records that bring no `traceparent`. What brings one is recorded if that says so.",
      "Each recorded message has a span of its own, about a kilobyte at the receiver."},
     {"traces.service_name", "<OTEL_SERVICE_NAME, or onceward>",
      into([](To& to) { return &to.configuration.traces.service_name; }),

@@ -39,8 +39,8 @@ const std::vector<OptionSpec> upstream_options = {
      "key: the next request with it calls again. With `honours_key: false` any other 5xx leaves "
      "the key in doubt, as a call without an answer does. With `honours_key: true` any 5xx, 408, "
      "425 and 429 frees it.",
-     "A status that the upstream, or a gateway before it, also sends after an effect: the effect "
-     "may happen twice. A 500, 502 or 504 proves nothing."},
+     "If the upstream, or a gateway before it, also sends such a status after an effect, the "
+     "effect may happen twice. A 500, 502 or 504 proves nothing."},
     {"http.routes[].upstream.on_unknown", "hold",
      into([](To& to) { return &to.route->upstream.on_unknown; }, {"hold", "release"}),
      "What to do after a call that was sent and not answered, or answered with a failure that does "

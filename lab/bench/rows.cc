@@ -158,7 +158,7 @@ RowResult Bench::single() {
     result.outcomes.push_back({targets_of("10").front(), ratio(rates(runs[0]), rates(runs[1]))});
     result.lines = {line(sides[0].name, runs[0]), line(sides[1].name, runs[1])};
     result.notes.push_back("one fsync of 8 KiB at a file's end: " + fixed(fsync * 1e3, 2) +
-                           " ms (median), on which this ratio hangs");
+                           " ms (median). The ratio depends on it");
     return result;
 }
 
@@ -195,7 +195,8 @@ std::string Bench::cost_of_reading_along() {
     return "another process with the same ledger and no messages reads what these claim: " +
            fixed(summarize(worker).median, 2) + " CPU s of its own and " +
            fixed(summarize(sessions).median, 2) +
-           " of PostgreSQL's a million claims (medians), what it costs to idle meanwhile included";
+           " of PostgreSQL's a million claims (medians). This includes what it costs while it is "
+           "idle";
 }
 
 RowResult Bench::duplicates() {
