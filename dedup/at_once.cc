@@ -11,6 +11,23 @@ namespace onceward {
 namespace {
 
 constexpr std::string_view broken_deadlock = "40P01";
+constexpr std::string_view lock_timed_out = "55P03";
+constexpr std::string_view canceled = "57014";
+
+// Whether the steps would only repeat it. Statements are prepared before the first is sent. Their
+// waits for locked tables have the session's limits.
+bool is_final(const PostgresError& error) {
+    const std::string& code = error.sqlstate();
+    const bool prepared_too_long =
+        error.diagnosis().statement == 0 && (code == lock_timed_out || code == canceled);
+    return code == broken_deadlock || prepared_too_long;
+}
+
+// The user's own limit, if that is shorter. 0 is none.
+std::string at_most(std::chrono::milliseconds own) {
+    const auto longest = AtOnce::longest_statement;
+    return std::to_string((own.count() == 0 ? longest : std::min(own, longest)).count());
+}
 
 // A deferred message is not decoded before it is known to be fresh.
 bool undecided(const Message* message) {
@@ -42,7 +59,7 @@ std::optional<SliceOutcomes> AtOnce::land(Connection& connection, const BatchCon
     const Ending ending(&parts_.claims);
     SliceOutcomes sorted = sort();
     try {
-        const auto planned = plan(context, slice, sorted);
+        const auto planned = plan(connection.options(), context, slice, sorted);
         if (!planned) return std::nullopt;
         run(connection, *planned);
     } catch (const PostgresError& error) {
@@ -50,7 +67,7 @@ std::optional<SliceOutcomes> AtOnce::land(Connection& connection, const BatchCon
         // landed: its fence has to be taken first.
         if (error.diagnosis().connection_lost) throw;
         presumption_.was_wrong();
-        if (error.sqlstate() == broken_deadlock) throw;
+        if (is_final(error)) throw;
         // The steps meet an error of the sink again, and know that it is the sink's.
         return std::nullopt;
     }
@@ -58,8 +75,12 @@ std::optional<SliceOutcomes> AtOnce::land(Connection& connection, const BatchCon
     return sorted;
 }
 
-// DANGER: in the order of Processor::attempt().
-std::optional<AtOnce::Plan> AtOnce::plan(const BatchContext& context, const Slice& slice,
+// DANGER: the fence comes first, and the ledger's lock after the rows, as in Processor::attempt().
+// A session that held the ledger's lock and then waited for a row could deadlock with the writer
+// of that row. Several fences are not locked in one order here. A wait for one ends after 200 ms,
+// before PostgreSQL looks for deadlocks.
+std::optional<AtOnce::Plan> AtOnce::plan(const ConnectionOptions& limits,
+                                         const BatchContext& context, const Slice& slice,
                                          const SliceOutcomes& sorted) {
     const DistinctClaims folded(slice.messages);
     // One of them may be a duplicate of another.
@@ -75,16 +96,15 @@ std::optional<AtOnce::Plan> AtOnce::plan(const BatchContext& context, const Slic
         presumption_.was_wrong();
         return std::nullopt;
     }
-    const std::string limit = std::to_string(longest_statement.count());
-    Fences::AtOnce fences = parts_.fences.at_once(context.topic, sorted.moves);
     Plan made{.statements = {}, .claiming = claims->size()};
     std::vector<Connection::Planned>& all = made.statements;
-    all.push_back({sql::transaction_limits, Parameters{limit}.text(limit), {}});
-    all.push_back(std::move(fences.hold));
+    all.push_back({sql::transaction_limits,
+                   {at_most(limits.lock_timeout), at_most(limits.statement_timeout)},
+                   {}});
+    all.push_back(parts_.fences.at_once(context.topic, sorted.moves));
     append(all, std::move(*rows));
     all.push_back({sql::sink_constraints, {}, {}});
-    all.push_back({sql::sink_no_timeout, {}, {}});
-    all.push_back(std::move(fences.advance));
+    all.push_back({sql::no_limits, {}, {}});
     append(all, std::move(*claims));
     return made;
 }
@@ -98,6 +118,7 @@ void AtOnce::run(Connection& connection, const Plan& plan) {
              {Step::after_fence, Step::after_claims, Step::after_sink, Step::before_commit}) {
             parts_.reached(step);
         }
+        parts_.reached(Step::sent_whole);
         parts_.claims.committing();
     });
     parts_.claims.appended_as_new(std::span(results).last(plan.claiming));

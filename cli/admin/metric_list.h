@@ -66,6 +66,11 @@ inline constexpr MetricSpec metric_list[] = {
      "allows it), `settle` (fences moved, a log's claims appended), `commit` (from COMMIT to its "
      "answer). With leases some parts are missing. A transaction in one round trip is all "
      "`commit`."},
+    {"onceward_round_trip_batches_total", MetricKind::counter, "outcome", "transactions",
+     GivenBy::workers,
+     "A few messages that were sent to PostgreSQL in one round trip, from BEGIN to COMMIT: "
+     "`landed`, or `repeated` step by step, for example because another process had claimed keys "
+     "meanwhile."},
     {"onceward_retries_total", MetricKind::counter, "", "times",
      GivenBy::workers,
      "Times that PostgreSQL refused work for a passing reason."},
@@ -206,7 +211,8 @@ inline constexpr MetricSpec metric_list[] = {
      "`waiting` to be tried again or taken over."},
     {"onceward_lease_oldest_seconds", MetricKind::gauge, "group ledger", "seconds",
      GivenBy::group,
-     "Age of the oldest of them, whichever worker has had it since; 0 if there is none."},
+     "Age of the oldest of these keys, no matter how many workers have held it; 0 if there is "
+     "none."},
     {"onceward_outbox_waiting", MetricKind::gauge, "group", "rows",
      GivenBy::group,
      "Rows of the group's outbox, counted up to 100,000."},
@@ -221,7 +227,7 @@ inline constexpr MetricSpec metric_list[] = {
      "Passes over all ledgers by this process, failed ones included."},
     {"onceward_retention_failures_total", MetricKind::counter, "database", "passes",
      GivenBy::keeping,
-     "Those that PostgreSQL ended."},
+     "Passes that failed with an error of PostgreSQL."},
     {"onceward_retention_ledger_failures_total", MetricKind::counter, "database ledger", "passes",
      GivenBy::keeping,
      "Passes over this ledger that PostgreSQL ended; the others are checked all the same."},
@@ -251,7 +257,7 @@ inline constexpr MetricSpec metric_list[] = {
      "When a pass last succeeded, of the job that has waited longest for one."},
     {"onceward_outbox_leader", MetricKind::gauge, "database", "1 or 0",
      GivenBy::keeping,
-     "1 in the process whose relay sends the group's outbox. This and the next five: if something "
+     "1 in the process whose relay sends the group's outbox. Given, as the next five, if something "
      "is published on that server."},
     {"onceward_outbox_sent_total", MetricKind::counter, "database", "records",
      GivenBy::keeping,

@@ -42,6 +42,9 @@ void add_counts(const Metrics& of, const WorkerCounts& counts) {
         of.histogram("onceward_batch_part_duration_seconds", counts.parts[i],
                      {{"part", std::string(to_text(part))}});
     }
+    of.counters("onceward_round_trip_batches_total", "outcome",
+                {{"landed", counts.round_trips.landed},
+                 {"repeated", counts.round_trips.repeated}});
     of.counter("onceward_retries_total", counts.retries);
     of.counter("onceward_postgres_reconnects_total", counts.reconnects);
     of.counter("onceward_commits_in_doubt_total", counts.commits_in_doubt);

@@ -24,6 +24,12 @@ LeaseCounts& LeaseCounts::operator+=(const LeaseCounts& other) {
     return *this;
 }
 
+RoundTripCounts& RoundTripCounts::operator+=(const RoundTripCounts& other) {
+    landed += other.landed;
+    repeated += other.repeated;
+    return *this;
+}
+
 Totals WorkerCounts::totals() const {
     Totals sum;
     for (const auto& [topic, totals] : topics) sum += totals;
@@ -41,6 +47,7 @@ WorkerCounts& WorkerCounts::operator+=(const WorkerCounts& other) {
     commits_in_doubt += other.commits_in_doubt;
     rejoins += other.rejoins;
     rebalances += other.rebalances;
+    round_trips += other.round_trips;
     durations += other.durations;
     for (std::size_t i = 0; i < parts.size(); ++i) parts[i] += other.parts[i];
     for (const auto& [topic, some] : other.latencies) latencies[topic] += some;
@@ -75,6 +82,7 @@ void WorkerActivity::connection_lost(const PostgresError& error) {
     view_.connected = false;
     view_.failure = error.summary();
     begun_.reset();
+    way_ = Way::steps;
     if (error.diagnosis().in_doubt) ++counts_.commits_in_doubt;
 }
 
@@ -145,6 +153,7 @@ void WorkerActivity::forget(const std::vector<TopicPartition>& partitions) {
 void WorkerActivity::idle() {
     const MutexLock lock(mutex_);
     begun_.reset();
+    way_ = Way::steps;
 }
 
 void WorkerActivity::note(Step step) {
@@ -160,15 +169,25 @@ void WorkerActivity::note(Step step) {
             last_step_ = Clock::now();
             const MutexLock lock(mutex_);
             begun_ = last_step_;
+            if (std::exchange(way_, Way::steps) == Way::round_trip) ++counts_.round_trips.repeated;
             return;
         }
         case Step::after_fence: return ends(TransactionPart::fence);
         case Step::after_claims: return ends(TransactionPart::claims);
         case Step::after_sink: return ends(TransactionPart::sink);
         case Step::before_commit: return ends(TransactionPart::settle);
+        case Step::sent_whole: {
+            // The server does all of its parts while this process waits for one answer.
+            const MutexLock lock(mutex_);
+            took_ = {};
+            last_step_ = begun_.value_or(last_step_);
+            way_ = Way::round_trip;
+            return;
+        }
         case Step::after_commit: {
             ends(TransactionPart::commit);
             const MutexLock lock(mutex_);
+            if (std::exchange(way_, Way::steps) == Way::round_trip) ++counts_.round_trips.landed;
             if (!begun_) return;
             counts_.durations.observe(std::chrono::duration<double>(last_step_ - *begun_).count());
             begun_.reset();

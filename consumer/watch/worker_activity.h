@@ -58,6 +58,14 @@ struct LeaseCounts {
     LeaseCounts& operator+=(const LeaseCounts& other);
 };
 
+// Transactions that were sent in one round trip, each under the presumption that all of its keys
+// are new. One whose answer was lost is in neither, and one whose batch was given up is not either.
+struct RoundTripCounts {
+    std::int64_t landed = 0;
+    std::int64_t repeated = 0;  // failed there, and were done step by step
+    RoundTripCounts& operator+=(const RoundTripCounts& other);
+};
+
 struct WorkerCounts {
     std::map<std::string, Totals> topics;  // I16: each message in exactly one of them
     std::map<std::string, LeaseCounts> leases;
@@ -69,6 +77,7 @@ struct WorkerCounts {
     std::int64_t commits_in_doubt = 0;  // a COMMIT was sent and its answer never came
     std::int64_t rejoins = 0;           // of the group, as partitions had no owner
     RebalanceCounts rebalances;
+    RoundTripCounts round_trips;
     TransactionTimes durations;  // of those that were committed, and so are their parts
     std::array<TransactionTimes, transaction_parts> parts;
     std::map<std::string, LatencyHistogram> latencies;  // by topic
@@ -135,6 +144,9 @@ class WorkerActivity final : public StepObserver {
     SessionView view_ ONCEWARD_GUARDED_BY(mutex_);  // except its transaction
     bool ever_connected_ ONCEWARD_GUARDED_BY(mutex_) = false;
     std::optional<Clock::time_point> begun_ ONCEWARD_GUARDED_BY(mutex_);
+    // How the transaction under way is sent.
+    enum class Way : std::uint8_t { steps, round_trip };
+    Way way_ ONCEWARD_GUARDED_BY(mutex_) = Way::steps;
     std::map<TopicPartition, Offset> fences_ ONCEWARD_GUARDED_BY(mutex_);
 };
 

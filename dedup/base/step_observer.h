@@ -13,6 +13,9 @@ enum class Step : std::uint8_t {
     after_claims,
     after_sink,
     before_commit,  // all is written, COMMIT is not sent
+    // All of a consumer's transaction, COMMIT too, was sent in one round trip. The steps from
+    // after_fence to before_commit are told just before; the server may have passed them already.
+    sent_whole,
     after_commit,   // COMMIT was answered, Kafka knows nothing of it
     after_offset,   // the offset commit was handed to librdkafka
     in_rebalance,   // partitions were assigned or revoked, and the callback has not returned

@@ -119,9 +119,10 @@ class ClaimStore {
     virtual std::optional<NewClaims> claim_as_new(std::span<const Claim>) { return std::nullopt; }
     // Whether append_as_new() ever has statements.
     virtual bool appends_as_new() const { return false; }
-    // Like claim_as_new(), for a store that claims after the fence has moved. The statements take
-    // the ledger's lock, and fail if one of the keys is known. Called outside of a transaction.
-    // Returns nullopt if one of the keys may be known. REQUIRES: as claim().
+    // Like claim_as_new(), for a store that claims after the rows are written. The statements take
+    // the ledger's lock, and fail if one of the keys is known. They come last, after no_limits.
+    // Called outside of a transaction. Returns nullopt if one of the keys may be known. REQUIRES:
+    // as claim().
     virtual std::optional<std::vector<Connection::Planned>> append_as_new(std::span<const Claim>) {
         return std::nullopt;
     }

@@ -186,18 +186,13 @@ std::size_t Fences::advance(Transaction& transaction, const std::string& topic,
     return static_cast<std::size_t>(moved.affected());
 }
 
-Fences::AtOnce Fences::at_once(const std::string& topic, std::span<const FenceMove> moves) const {
-    static const std::string hold(without_guards(sql::fence_hold));
+Connection::Planned Fences::at_once(const std::string& topic,
+                                    std::span<const FenceMove> moves) const {
     static const std::string advance = replaced(std::string(sql::fence_advance_all), "{advance}",
                                                 std::string(without_guards(sql::fence_advance)));
-    Columns columns;
-    for (const FenceMove& move : moves) columns.add(move.span, owner(topic, move.span.partition));
-    AtOnce both{
-        .hold = {hold,
-                 {consumer_group_, topic, columns.partitions, columns.begins, columns.owners}},
-        .advance = {advance, move_parameters(topic, moves)}};
-    both.advance.parameters.integer(static_cast<std::int64_t>(moves.size()));
-    return both;
+    Connection::Planned planned{advance, move_parameters(topic, moves), {}};
+    planned.parameters.integer(static_cast<std::int64_t>(moves.size()));
+    return planned;
 }
 
 }  // namespace onceward

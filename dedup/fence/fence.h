@@ -87,13 +87,9 @@ class Fences {
     std::size_t advance(Transaction& transaction, const std::string& topic,
                         std::span<const FenceMove> moves,
                         std::vector<Connection::Statement> first = {});
-    // Both as statements, for a transaction in one round trip. The second fails unless all rows are
-    // mine and are moved.
-    struct AtOnce {
-        Connection::Planned hold;
-        Connection::Planned advance;
-    };
-    AtOnce at_once(const std::string& topic, std::span<const FenceMove> moves) const;
+    // Moves the rows as a statement of a transaction in one round trip. It locks them and fails
+    // unless all are mine, have the offset where their span begins, and are moved.
+    Connection::Planned at_once(const std::string& topic, std::span<const FenceMove> moves) const;
 
   private:
     Parameters move_parameters(const std::string& topic, std::span<const FenceMove> moves) const;

@@ -87,6 +87,14 @@ void BatchTrace::note(Step step) {
         case Step::after_claims: add_event("keys claimed"); break;
         case Step::after_sink: add_event("rows written"); break;
         case Step::before_commit: commit_begun_ = now(); break;
+        case Step::sent_whole:
+            // Nobody knows yet which of the steps before it the server has passed.
+            while (!batch_.events.empty() && batch_.events.back().name != "begin") {
+                batch_.events.pop_back();
+            }
+            add_event("sent in one round trip");
+            commit_begun_ = now();
+            break;
         case Step::after_commit: record_commit(); break;
         case Step::after_offset:
         case Step::in_rebalance:

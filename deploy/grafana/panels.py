@@ -79,6 +79,8 @@ def fleet():
                       "onceward_batch_part_duration_seconds_bucket",
                       here + ', part=~"commit|sink"', "le, part") + ")"}, "s"),
             panel("Transactions", rate("onceward_batches_total", here), "ops"),
+            panel("Sent in one round trip", {
+                "{{outcome}}": rate("onceward_round_trip_batches_total", here, "outcome")}, "ops"),
             panel("What PostgreSQL refused or lost", {
                 "retries": rate("onceward_retries_total", here),
                 "reconnects": rate("onceward_postgres_reconnects_total", here),

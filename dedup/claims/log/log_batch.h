@@ -66,7 +66,7 @@ class LogAppend {
     bool empty() const { return digests_.empty(); }
     std::span<const Digest> digests() const { return digests_; }
     LogBatch batch(std::int64_t seq) const { return {seq, digests_, fingerprints_}; }
-    // The parameters of sql::log_append.
+    // The parameters of sql::log_append, and the first ones of sql::log_append_unchanged.
     Parameters parameters(int source) const;
 
   private:

@@ -150,7 +150,7 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
 }
 
 // DANGER: read the position before the look-up. What another worker puts into the window in between
-// is after that position, so that log_unchanged fails, and the keys are looked up again.
+// is after that position, so that the statement fails, and the keys are looked up again.
 std::optional<std::vector<Connection::Planned>> LogStore::append_as_new(
     std::span<const Claim> claims) {
     const LogWindow::Position at = window_->position();
@@ -162,11 +162,10 @@ std::optional<std::vector<Connection::Planned>> LogStore::append_as_new(
     alone_ = true;
     generation_ = at.generation;
     const auto names = log_names(ledger_, at.generation);
+    Parameters row = append_.parameters(source_);
+    row.integer(ledger_).integer(at.last).integer(at.evictions);
     return std::vector<Connection::Planned>{
-        {sql::log_lock_limits, {}, {}},
-        {sql::log_lock, {ledger_}, {}},
-        {sql::log_unchanged, {ledger_, at.last, at.evictions}, names},
-        {sql::log_append, append_.parameters(source_), names}};
+        {sql::log_lock, {ledger_}, {}}, {sql::log_append_unchanged, std::move(row), names}};
 }
 
 void LogStore::appended_as_new(std::span<const QueryResult> results) {
@@ -253,7 +252,7 @@ LogLook LogStore::append(Transaction& transaction, const LogWindow::Position& at
         look_statement = sql::log_look_with_the_lock;
     }
 #endif
-    std::vector<QueryResult> results = transaction.pipelined({{{sql::log_lock_limits, none, names},
+    std::vector<QueryResult> results = transaction.pipelined({{{sql::no_limits, none, names},
                                                                {lock_statement, lock, names},
                                                                {look_statement, look, names},
                                                                {sql::log_append, row, names}}});

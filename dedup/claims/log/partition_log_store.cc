@@ -196,7 +196,7 @@ Settlement PartitionLogStore::settle(Transaction& transaction) {
     // DANGER: read the current generation in a statement after the lock's. The lock's own statement
     // would not see a rotation that it waited for.
     std::vector<Connection::Statement> statements{
-        {sql::log_lock_limits, none},
+        {sql::no_limits, none},
         {sql::log_lock_shared, ledger},
         {sql::log_current, ledger},
     };

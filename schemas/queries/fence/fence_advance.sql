@@ -1,5 +1,5 @@
--- The rows are locked by fence_hold already. The comparison is repeated here, so that this
--- statement is safe on its own.
+-- Step by step, fence_hold has locked and compared the rows before. DANGER: in one round trip
+-- (fence_advance_all) nothing has. There these comparisons are the only ones.
 UPDATE {schema}.fences AS f SET
     next_offset = move.end_offset,
     -- DANGER: store the epoch of the new offset even if it is not known (-1). With an older one

@@ -148,6 +148,26 @@ TEST_F(AtOnceTest, AFenceThatHasAnotherOffsetByNowChangesNothing) {
     EXPECT_EQ(effects("key = 'b1'"), 1);
 }
 
+// One of two fences is lost. The other one alone must not carry the batch.
+TEST_F(AtOnceTest, OneFenceOfSeveralThatIsAnothersChangesNothing) {
+    ScriptedLog log{2};
+    StepHook hook(before_the_next([this] {
+        database().execute("UPDATE fences SET owner = gen_random_uuid() WHERE partition = 1");
+    }));
+    CoreWorker worker(log, sink_, with_hook(hook));
+    append_keys(log, 0, "a", 2);
+    append_keys(log, 1, "b", 2);
+    armed_ = true;
+    ASSERT_TRUE(worker.run());
+    EXPECT_FALSE(armed_);
+    EXPECT_EQ(sink_.at_once_given, 1);
+    EXPECT_EQ(worker.missed, 1) << "it takes that fence again";
+    EXPECT_EQ(effects(), 4);
+    EXPECT_EQ(worker.totals.applied, 4);
+    EXPECT_EQ(worker.totals.duplicates, 0);
+    expect_no_violations(log);
+}
+
 TEST_F(AtOnceTest, ARowThatIsRefusedGoesToTheDeadLettersAlone) {
     database().execute("ALTER TABLE " + table_ + " ADD CHECK (key <> 'b1')");
     CoreWorker worker(log_, sink_, options("worker"));
@@ -158,6 +178,59 @@ TEST_F(AtOnceTest, ARowThatIsRefusedGoesToTheDeadLettersAlone) {
     EXPECT_EQ(database().value("SELECT sqlstate FROM dead_letters"), "23514");
     const Expectation one_rejected{.some_rejected = true};
     expect_no_violations(log_, one_rejected);
+}
+
+// What a row's insertion sees of its transaction's limits.
+TEST_F(AtOnceTest, NoStatementTakesLongerThanItMayOrTheUserAllows) {
+    using std::chrono::milliseconds;
+    database().execute("ALTER TABLE " + table_ +
+                       " ADD lock text DEFAULT current_setting('lock_timeout'),"
+                       " ADD whole text DEFAULT current_setting('statement_timeout')");
+    struct Case {
+        milliseconds lock, statement;
+        const char* seen;
+    };
+    int number = 0;
+    for (const auto& [lock, statement, seen] :
+         {Case{milliseconds(10'000), milliseconds(60'000), "200ms 200ms"},
+          Case{milliseconds(180), milliseconds(190), "180ms 190ms"},
+          Case{milliseconds(0), milliseconds(0), "200ms 200ms"}}) {
+        CoreWorkerOptions mine = options("worker");
+        mine.connection.lock_timeout = lock;
+        mine.connection.statement_timeout = statement;
+        CoreWorker worker(log_, sink_, mine);
+        EXPECT_EQ(land(worker, "k" + std::to_string(++number) + "-", 1), 1);
+        EXPECT_EQ(database().value("SELECT lock || ' ' || whole FROM " + table_ +
+                                   " ORDER BY landed DESC LIMIT 1"),
+                  seen);
+    }
+}
+
+// DANGER: a COMMIT that is cancelled while it waits for a standby commits all the same.
+TEST_F(AtOnceTest, TheClaimsAndTheCommitHaveNoLimit) {
+    database().execute(
+        "ALTER TABLE claims_1_1 ADD seen text DEFAULT current_setting('lock_timeout') || ' ' || "
+        "current_setting('statement_timeout')");
+    CoreWorker worker(log_, sink_, options("worker"));
+    EXPECT_EQ(land(worker, "a", 1), 1);
+    EXPECT_EQ(database().value("SELECT seen FROM claims_1_1"), "0 0");
+}
+
+TEST_F(AtOnceTest, AWaitForTheTableWhileItsStatementIsPreparedIsNotRepeatedByTheSteps) {
+    CoreWorkerOptions mine = options("worker");
+    mine.connection.lock_timeout = std::chrono::milliseconds(100);
+    CoreWorker worker(log_, sink_, mine);
+    append_keys(log_, 0, "a", 2);
+    database().execute("BEGIN");
+    database().execute("LOCK TABLE " + table_);
+    ASSERT_TRUE(worker.step());
+    EXPECT_EQ(worker.failures["55P03"], 1);
+    EXPECT_EQ(sink_.at_once_given, 1);
+    EXPECT_EQ(sink_.writes, 0);
+    database().execute("COMMIT");
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(effects(), 2);
+    expect_no_violations(log_);
 }
 
 // DANGER: in doubt at any byte. A session that is lost says nothing of what the server did.

@@ -36,6 +36,7 @@ std::string_view to_text(Step step) {
         case Step::after_claims: return "after_claims";
         case Step::after_sink: return "after_sink";
         case Step::before_commit: return "before_commit";
+        case Step::sent_whole: return "sent_whole";
         case Step::after_commit: return "after_commit";
         case Step::after_offset: return "after_offset";
         case Step::in_rebalance: return "in_rebalance";

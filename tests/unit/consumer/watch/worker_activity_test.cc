@@ -44,6 +44,38 @@ TEST_F(WorkerActivityTest, ATransactionThatWasNotCommittedHasNoParts) {
     EXPECT_EQ(count(TransactionPart::sink), 0);
 }
 
+TEST_F(WorkerActivityTest, ATransactionInOneRoundTripIsAllCommitAndItsRepetitionIsCounted) {
+    const auto send = [this] {
+        pass({Step::before_begin, Step::after_fence, Step::after_claims, Step::after_sink,
+              Step::before_commit, Step::sent_whole});
+    };
+    send();
+    pass({Step::before_begin, Step::after_commit});
+    EXPECT_EQ(activity_.counts().round_trips.repeated, 1);
+    EXPECT_EQ(activity_.counts().round_trips.landed, 0) << "the second try had steps";
+    send();
+    pass({Step::after_commit});
+    EXPECT_EQ(activity_.counts().round_trips.landed, 1);
+    for (const auto part : {TransactionPart::fence, TransactionPart::claims, TransactionPart::sink,
+                            TransactionPart::settle}) {
+        EXPECT_EQ(count(part), 0) << to_text(part);
+    }
+    EXPECT_EQ(count(TransactionPart::commit), 2);
+    EXPECT_NEAR(seconds_of_parts(), activity_.counts().durations.sum, 1e-9);
+}
+
+// It is in doubt: nobody knows whether it has landed.
+TEST_F(WorkerActivityTest, ARoundTripWhoseSessionWasLostIsNeitherLandedNorRepeated) {
+    for (const bool lost : {true, false}) {
+        pass({Step::before_begin, Step::sent_whole});
+        if (lost) activity_.connection_lost(PostgresError({.connection_lost = true}));
+        if (!lost) activity_.idle();
+        pass({Step::before_begin, Step::after_commit});
+    }
+    EXPECT_EQ(activity_.counts().round_trips.landed, 0);
+    EXPECT_EQ(activity_.counts().round_trips.repeated, 0);
+}
+
 TEST_F(WorkerActivityTest, AgesAreCountedByTopicAndEachTopicIsThereFromTheStart) {
     LatencyHistogram ages;
     ages.observe(3, 7);

@@ -77,6 +77,26 @@ TEST_F(BatchTraces, OnlyMessagesWhoseTraceIsRecordedHaveASpan) {
     }
 }
 
+TEST_F(BatchTraces, ATransactionInOneRoundTripHasNoEventsOfItsParts) {
+    BatchTrace trace(&none_of_its_own_, "group", "orders");
+    Batch batch = batch_of({sampled});
+    trace.begin(batch);
+    for (const Step step : {Step::before_begin, Step::after_fence, Step::after_claims,
+                            Step::after_sink, Step::before_commit, Step::sent_whole,
+                            Step::after_commit}) {
+        trace.reached(step);
+    }
+    trace.ended(batch.chunks[0].messages[0], "applied");
+    trace.end();
+    const std::vector<TraceSpan> spans = taken(none_of_its_own_);
+    ASSERT_EQ(spans.size(), 3U);
+    EXPECT_EQ(spans[0].name, "COMMIT");
+    ASSERT_EQ(spans[2].events.size(), 2U);
+    EXPECT_EQ(spans[2].events[0].name, "begin");
+    EXPECT_EQ(spans[2].events[1].name, "sent in one round trip");
+    EXPECT_GE(spans[0].start, spans[2].events[0].at);
+}
+
 TEST_F(BatchTraces, WithoutARecordedMessageTheRatioDecides) {
     Batch batch = batch_of({unsampled, "", unsampled});
     BatchTrace never(&none_of_its_own_, "group", "orders");
