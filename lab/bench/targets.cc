@@ -43,7 +43,7 @@ constexpr std::array all{
     Target{"14", "seconds to a new worker's first commit, 100 million claims", "nothing", lower,
            1.2, 1},
     Target{"15", "p50 from acknowledged to visible, idle worker", "one fsynced single-row commit",
-           lower, 3.5, 2.5},
+           lower, 3.0, 2.5},
     Target{"15", "p99 from acknowledged to visible, idle worker", "one fsynced single-row commit",
            lower, 10, 8},
     Target{"16", "an idle worker's share of a core, in percent", "nothing", lower, 0.6, 0.5},
