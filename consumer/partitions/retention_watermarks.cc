@@ -4,6 +4,7 @@
 #include "dedup/retention/watermark.h"
 
 namespace onceward {
+
 RetentionWatermarks::RetentionWatermarks(std::string consumer_group,
                                          std::chrono::milliseconds every)
     : consumer_group_(std::move(consumer_group)), every_(every), pauses_(every) {}

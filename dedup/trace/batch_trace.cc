@@ -82,16 +82,17 @@ void BatchTrace::add_event(std::string_view name, Attributes attributes) {
 
 void BatchTrace::note(Step step) {
     switch (step) {
-        case Step::before_begin: add_event("begin"); break;
+        case Step::before_begin:
+            add_event("begin");
+            events_at_begin_ = batch_.events.size();
+            break;
         case Step::after_fence: add_event("fence held"); break;
         case Step::after_claims: add_event("keys claimed"); break;
         case Step::after_sink: add_event("rows written"); break;
         case Step::before_commit: commit_begun_ = now(); break;
         case Step::sent_whole:
             // Nobody knows yet which of the steps before it the server has passed.
-            while (!batch_.events.empty() && batch_.events.back().name != "begin") {
-                batch_.events.pop_back();
-            }
+            batch_.events.resize(events_at_begin_);
             add_event("sent in one round trip");
             commit_begun_ = now();
             break;

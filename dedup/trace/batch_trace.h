@@ -70,6 +70,7 @@ class BatchTrace {
     std::deque<Recorded> messages_;  // in the batch's order; its items stay where they are
     std::size_t next_ = 0;           // in messages_: where the next one to end probably is
     SpanTime commit_begun_{};
+    std::size_t events_at_begin_ = 0;  // of batch_, when its last transaction had begun
     int commits_ = 0;
     std::string failure_;  // the type of the last failure
     std::vector<TraceSpan> ended_;

@@ -153,16 +153,8 @@ TEST(BrokerAway, AddedPartitionsStopEveryWorkerSoonAfterAQuestionThatFailed) {
         return first.status().reading == 1 && second.status().reading == 1;
     }));
     own_broker().stop();
-    const auto failures = [&] {
-        const std::string text = log.text();
-        int count = 0;
-        for (auto at = text.find("watermark.failed"); at != std::string::npos;
-             at = text.find("watermark.failed", at + 1)) {
-            ++count;
-        }
-        return count;
-    };
-    ASSERT_TRUE(eventually(patience, [&] { return failures() >= 2; }));
+    ASSERT_TRUE(
+        eventually(patience, [&] { return times_in(log.text(), "watermark.failed") >= 2; }));
     own_broker().start();
     scene.kafka().add_partitions(scene.topic(), 3);
     const auto added = std::chrono::steady_clock::now();

@@ -111,14 +111,7 @@ class ReloadedProcess : public testing::Test {
         text << std::ifstream(log_).rdbuf();
         return text.str();
     }
-    int lines(const std::string& part) const {
-        const std::string text = log();
-        int count = 0;
-        for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-            ++count;
-        }
-        return count;
-    }
+    int lines(const std::string& part) const { return times_in(log(), part); }
     // By SIGHUP. Waits for its end.
     void reload(ChildProcess& process, const std::string& event = "configuration.reloaded") const {
         const int before = lines(event);

@@ -192,6 +192,12 @@ bool CapturedLog::says(const std::string& part, milliseconds limit) const {
     return eventually(limit, [&] { return text().find(part) != std::string::npos; });
 }
 
+int times_in(const std::string& text, const std::string& part) {
+    int times = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
+    return times;
+}
+
 bool stays(milliseconds duration, const std::function<bool()>& holds) {
     return !eventually(duration, [&] { return !holds(); });
 }

@@ -101,6 +101,9 @@ class CapturedLog {
     int before_ = -1;
 };
 
+// How often the text has that part.
+int times_in(const std::string& text, const std::string& part);
+
 // Whether nothing changes for that long; for claims that something does not happen.
 bool stays(milliseconds duration, const std::function<bool()>& holds);
 
