@@ -30,7 +30,7 @@ int export_all(const DlqOptions& options) {
     return code == exit_ok && count == 0 ? exit_not_found : code;
 }
 
-int import_all(const DlqOptions& options) {
+int import_file(const DlqOptions& options) {
     const OperatorSetup setup = operator_setup(options, "dlq import", options.topic);
     const std::string group = group_of(setup, options.group);
     std::ifstream file;
@@ -75,7 +75,7 @@ void add_dlq_files(CLI::App& dlq, Commands& commands) {
     CLI::App* importing = add_operator_command(
         dlq, commands, "import",
         "Take in what `dlq export` wrote, none of it twice; a dry run without --yes", in,
-        import_all);
+        import_file);
     importing->add_option("file", in->file, "The file; `-` for standard input")->required();
     importing->add_option("--topic", in->topic, "All letters have to be of this topic")
         ->type_name("NAME");

@@ -18,51 +18,51 @@ constexpr std::int64_t page_letters = 100;
 constexpr std::size_t page_lines = 500;
 constexpr std::size_t line_page_bytes = 8 << 20;
 
-enum class Kind : std::uint8_t { text, optional_text, natural, bytes, list, optional_list };
+enum class JsonKind : std::uint8_t { text, optional_text, natural, bytes, list, optional_list };
 struct Member {
     const char* name;
-    Kind kind;
+    JsonKind kind;
 };
 constexpr std::array members{
-    Member{"form", Kind::text},
-    Member{"number", Kind::natural},
-    Member{"group", Kind::text},
-    Member{"topic", Kind::text},
-    Member{"identity", Kind::text},
-    Member{"partition", Kind::natural},
-    Member{"offset", Kind::natural},
-    Member{"timestamp", Kind::optional_text},
-    Member{"record_key", Kind::bytes},
-    Member{"headers", Kind::list},
-    Member{"payload", Kind::bytes},
-    Member{"key", Kind::bytes},
-    Member{"digest", Kind::optional_text},
-    Member{"class", Kind::text},
-    Member{"sqlstate", Kind::text},
-    Member{"reason", Kind::text},
-    Member{"attempts", Kind::natural},
-    Member{"created_at", Kind::text},
-    Member{"resolved_at", Kind::optional_text},
-    Member{"redrive_began_at", Kind::optional_text},
-    Member{"redriven_at", Kind::optional_text},
-    Member{"fingerprint", Kind::optional_text},
-    Member{"first_fingerprint", Kind::optional_text},
-    Member{"first_places", Kind::optional_list},
+    Member{"form", JsonKind::text},
+    Member{"number", JsonKind::natural},
+    Member{"group", JsonKind::text},
+    Member{"topic", JsonKind::text},
+    Member{"identity", JsonKind::text},
+    Member{"partition", JsonKind::natural},
+    Member{"offset", JsonKind::natural},
+    Member{"timestamp", JsonKind::optional_text},
+    Member{"record_key", JsonKind::bytes},
+    Member{"headers", JsonKind::list},
+    Member{"payload", JsonKind::bytes},
+    Member{"key", JsonKind::bytes},
+    Member{"digest", JsonKind::optional_text},
+    Member{"class", JsonKind::text},
+    Member{"sqlstate", JsonKind::text},
+    Member{"reason", JsonKind::text},
+    Member{"attempts", JsonKind::natural},
+    Member{"created_at", JsonKind::text},
+    Member{"resolved_at", JsonKind::optional_text},
+    Member{"redrive_began_at", JsonKind::optional_text},
+    Member{"redriven_at", JsonKind::optional_text},
+    Member{"fingerprint", JsonKind::optional_text},
+    Member{"first_fingerprint", JsonKind::optional_text},
+    Member{"first_places", JsonKind::optional_list},
 };
 constexpr const char* form = "onceward-dead-letter/1";
 
-bool fits(const nlohmann::json& value, Kind kind) {
+bool fits(const nlohmann::json& value, JsonKind kind) {
     switch (kind) {
-        case Kind::text: return value.is_string();
-        case Kind::optional_text: return value.is_string() || value.is_null();
-        case Kind::natural: return value.is_number_unsigned();
-        case Kind::bytes: {
+        case JsonKind::text: return value.is_string();
+        case JsonKind::optional_text: return value.is_string() || value.is_null();
+        case JsonKind::natural: return value.is_number_unsigned();
+        case JsonKind::bytes: {
             std::string bytes;
             return value.is_null() ||
                    (value.is_string() && append_base64(value.get<std::string>(), bytes));
         }
-        case Kind::list: return value.is_array();
-        case Kind::optional_list: return value.is_array() || value.is_null();
+        case JsonKind::list: return value.is_array();
+        case JsonKind::optional_list: return value.is_array() || value.is_null();
     }
     return false;
 }

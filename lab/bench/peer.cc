@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto limit = 30min;  // of one run
+constexpr auto longest_run = 30min;  // of one run
 
 // What a program wrote; gone with the object.
 struct Output {
@@ -93,7 +93,7 @@ Measurement consume_by_peer(const Place& place, const Workload& workload, const 
     if (arrived >= rows) throw std::runtime_error("too few messages to measure anything");
     const CpuTimes cpu = meter.read();
     const std::int64_t wal = tables.wal();
-    if (!wait_until_gone(child.pid(), limit)) fail(peer, "did not end", output);
+    if (!wait_until_gone(child.pid(), longest_run)) fail(peer, "did not end", output);
     Measurement measurement;
     measurement.seconds = seconds_since(begin);
     measurement.cpu = meter.read() - cpu;  // before it is reaped

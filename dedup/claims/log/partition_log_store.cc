@@ -13,7 +13,7 @@ namespace {
 
 constexpr int most_loads = 3;
 // How long a batch waits at most while filters are read.
-constexpr auto longest_reading = std::chrono::milliseconds(10);
+constexpr auto longest_filter_wait = std::chrono::milliseconds(10);
 
 }  // namespace
 
@@ -102,7 +102,7 @@ void PartitionLogStore::read_missing_filters(Connection& connection) {
             // Ask this first: the more partitions, the longer it takes to count all windows' bytes.
             if (!part.window->missing_filter()) continue;
             const FilterReading read =
-                read_filters(connection, ledger_, *part.window, *windows_, longest_reading);
+                read_filters(connection, ledger_, *part.window, *windows_, longest_filter_wait);
             if (read == FilterReading::more) return;
         }
     } catch (const PostgresError& error) {

@@ -17,7 +17,6 @@ using support::eventually;
 
 namespace {
 
-constexpr milliseconds patience{20'000};
 constexpr int done = 0;
 constexpr int nothing_there = 3;
 // Workers look for a pause every second, and a batch in flight ends first.
@@ -51,7 +50,7 @@ std::string upgrade_of(const std::string& schema) {
 std::int64_t resting_fence(const std::string& dsn, const std::string& sql) {
     std::int64_t last = -1;
     int same = 0;
-    const bool rests = eventually(patience, [&] {
+    const bool rests = eventually(operator_patience, [&] {
         try {
             const std::int64_t now = Database(dsn).number(sql);
             same = now == last ? same + 1 : 0;
@@ -264,7 +263,7 @@ void Injector::say_again() {
 void Injector::migrate_again(const FaultPlan& fault) {
     parts_.tally.write("migrate_again begins");
     by_a_stranger(fault, [by = operator_, text = upgrade_of(parts_.names.schema), dsn = dsn()] {
-        const bool upgraded = eventually(patience, [&] {
+        const bool upgraded = eventually(operator_patience, [&] {
             try {
                 Database(dsn).execute(text);
             } catch (const std::exception&) {

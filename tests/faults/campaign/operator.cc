@@ -16,7 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds command_limit{30'000};
-constexpr milliseconds patience{20'000};
 
 }  // namespace
 
@@ -45,7 +44,7 @@ int Operator::run(const std::vector<std::string>& words,
 bool Operator::until(const std::vector<std::string>& words,
                      std::initializer_list<int> ends) const {
     return support::eventually(
-        patience, [&] { return std::ranges::find(ends, run(words)) != ends.end(); });
+        operator_patience, [&] { return std::ranges::find(ends, run(words)) != ends.end(); });
 }
 
 void Operator::note(const std::string& what, const std::string& topic, const std::string& key,

@@ -14,6 +14,9 @@
 
 namespace onceward::campaign {
 
+// How long an operator's commands, and what has to come after them, are waited for.
+inline constexpr std::chrono::milliseconds operator_patience{20'000};
+
 struct Operator {
     std::filesystem::path configuration;
     std::filesystem::path log;

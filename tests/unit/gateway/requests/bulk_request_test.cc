@@ -7,13 +7,13 @@
 namespace onceward {
 namespace {
 
-BulkReading read(const std::string& json, KeyUse use = KeyUse::required) {
+BulkReading read_items(const std::string& json, KeyUse use = KeyUse::required) {
     return read_bulk(json, {.use = use, .length_max = 10}, 3);
 }
 
 TEST(Bulk, EachItemHasItsKeyAndItsBodyAsItWasWritten) {
     const BulkReading reading =
-        read(R"( [ {"key":"a","body":{"n": 12345678901234567890.10 , "s":"\u00e9"}} ,
+        read_items(R"( [ {"key":"a","body":{"n": 12345678901234567890.10 , "s":"\u00e9"}} ,
                   {"body" : [1,2] , "key":"b\u0041"}, {"key":"c","body":null}] )");
     ASSERT_EQ(reading.fault, "");
     ASSERT_EQ(reading.items.size(), 3U);
@@ -26,7 +26,7 @@ TEST(Bulk, EachItemHasItsKeyAndItsBodyAsItWasWritten) {
 
 TEST(Bulk, AnItemsKeyFollowsTheRulesOfTheRoute) {
     const auto fault = [](const std::string& key, KeyUse use = KeyUse::required) {
-        return read("[{" + key + "\"body\":1}]", use).items.at(0).fault;
+        return read_items("[{" + key + "\"body\":1}]", use).items.at(0).fault;
     };
     EXPECT_EQ(fault(""), KeyFault::missing);
     EXPECT_EQ(fault("", KeyUse::optional), std::nullopt);
@@ -40,7 +40,7 @@ TEST(Bulk, WhatIsNoArrayOfItemsIsRefusedAsAWhole) {
          {"", "{", "{}", "1", "[]", "[1",
           R"([{"key":"a","body":1}] x)", R"([{"key":"a","body":1},{"key":"b","body":}])",
           R"([{"body":1},{"body":1},{"body":1},{"body":1}])"}) {
-        EXPECT_NE(read(json).fault, "") << json;
+        EXPECT_NE(read_items(json).fault, "") << json;
     }
 }
 
@@ -49,7 +49,7 @@ TEST(Bulk, AnItemThatIsNoneIsRefusedInItsPlaceAndTheOthersAreTaken) {
          {"1", "{}", R"({"key":"b"})", R"({"key":5,"body":2})", R"({"key":null,"body":2})",
           R"({"key":"b","body":1,"other":{"a":[1]}})", R"({"key":"b","key":"c","body":1})",
           R"({"key":"b","body":1,"body":2})", "[[1]]", "null"}) {
-        const BulkReading reading = read("[{\"key\":\"a\",\"body\":{}}," + std::string(item) +
+        const BulkReading reading = read_items("[{\"key\":\"a\",\"body\":{}}," + std::string(item) +
                                          R"(,{"key":"z","body":[3]}])");
         EXPECT_EQ(reading.fault, "") << item;
         ASSERT_EQ(reading.items.size(), 3U) << item;
