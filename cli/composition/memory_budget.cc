@@ -76,6 +76,12 @@ std::int64_t claims_memory(std::optional<std::int64_t> configured,
     return configured.value_or(budget ? std::min(most, *budget / 3) : most);
 }
 
+std::chrono::milliseconds next_count(std::int64_t left) {
+    // 4 GiB a second, which is more than two cores inflate.
+    constexpr std::int64_t most_a_millisecond = std::int64_t{4} << 20;
+    return std::chrono::milliseconds(std::clamp<std::int64_t>(left / most_a_millisecond, 50, 200));
+}
+
 ResidentMemory::ResidentMemory(const std::filesystem::path& root)
     : file_(open((root / "proc/self/statm").c_str(), O_RDONLY | O_CLOEXEC)) {}
 

@@ -3,6 +3,7 @@
 // (v1 and v2). Returns nullopt for what cannot be read. `root`: where the file system begins, for
 // tests.
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -21,7 +22,11 @@ std::optional<std::int64_t> memory_budget(std::optional<std::int64_t> configured
 std::int64_t claims_memory(std::optional<std::int64_t> configured,
                            std::optional<std::int64_t> budget);
 
-// Counts the bytes of this process that are in memory. Keeps its file open: it is asked twenty
+// How long to wait before the next count, if so many bytes of the budget are left. Messages that
+// inflate cannot take them all in that time. At least 50 ms, and at most 200 ms.
+std::chrono::milliseconds next_count(std::int64_t left);
+
+// Counts the bytes of this process that are in memory. Keeps its file open: it is asked several
 // times a second, and opening the file was half of what an idle process did. Any thread may ask.
 class ResidentMemory {
   public:

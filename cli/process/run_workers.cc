@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <optional>
 #include <thread>
@@ -33,7 +34,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto look_every = 50ms;  // for signals and for workers that ended
 constexpr auto report_every = 60s;
 constexpr auto totals_every = 10s;
 
@@ -169,6 +169,10 @@ class MemoryWatch {
         note_suspect();
         return true;
     }
+    // How long the run loop may pause before it asks again.
+    std::chrono::milliseconds pause() const {
+        return next_count(budget_.value_or(std::numeric_limits<std::int64_t>::max()) - resident_);
+    }
     // Called again after the workers were drained: they may have moved the suspect's fence.
     void note_suspect() const {
         if (!suspect_) return;
@@ -206,7 +210,7 @@ void run_until_stopped(WorkerSlots& slots, AdminPort& admin, ServiceManager& man
                        MemoryWatch& memory, Reloads& reloads, const CompleteStatus& complete) {
     auto next_report = std::chrono::steady_clock::now() + report_every;
     while (!stop_requested() && !memory.exceeded()) {
-        std::this_thread::sleep_for(look_every);
+        sleep_until_signal(memory.pause());
         if (HangUpNoted::taken()) reloads.ask("SIGHUP");
         slots.tend();
         reloads.tend();

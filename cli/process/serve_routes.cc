@@ -23,7 +23,8 @@
 namespace onceward {
 namespace {
 
-constexpr auto look_for_signals_every = std::chrono::milliseconds(50);  // for signals
+// A signal ends a pause.
+constexpr auto tend_every = std::chrono::milliseconds(200);
 constexpr std::chrono::seconds leave_within{15};
 constexpr auto totals_every = std::chrono::seconds(10);
 
@@ -153,7 +154,7 @@ void serve_routes(const Configuration& configuration, StepObserver* observer) {
     ServiceManager manager;
     manager.ready();
     while (!stop_requested()) {
-        std::this_thread::sleep_for(look_for_signals_every);
+        sleep_until_signal(tend_every);
         if (HangUpNoted::taken()) {
             log_warning("onceward.reload_ignored",
                         {{"signal", "SIGHUP"},

@@ -1,5 +1,7 @@
 #include "cli/terminal/stop_request.h"
 
+#include <ctime>
+
 namespace onceward {
 namespace {
 
@@ -45,6 +47,14 @@ bool HangUpNoted::taken() {
     if (hung_up == 0) return false;
     hung_up = 0;
     return true;
+}
+
+// nanosleep() is not restarted after a signal's handler, as std::this_thread::sleep_for() is.
+void sleep_until_signal(std::chrono::milliseconds longest) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
+    const timespec time{.tv_sec = seconds.count(),
+                        .tv_nsec = std::chrono::nanoseconds(longest - seconds).count()};
+    nanosleep(&time, nullptr);
 }
 
 }  // namespace onceward

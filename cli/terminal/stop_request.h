@@ -3,6 +3,7 @@
 // One at a time in a process; stop_requested() may be asked from any thread. A second signal ends
 // the process at once.
 
+#include <chrono>
 #include <csignal>
 
 namespace onceward {
@@ -15,8 +16,8 @@ class StopRequest {
     StopRequest& operator=(const StopRequest&) = delete;
 
   private:
-    struct sigaction previous_interrupt_ {};
-    struct sigaction previous_terminate_ {};
+    struct sigaction previous_interrupt_{};
+    struct sigaction previous_terminate_{};
 };
 
 bool stop_requested();
@@ -35,7 +36,11 @@ class HangUpNoted {
     static bool taken();
 
   private:
-    struct sigaction previous_ {};
+    struct sigaction previous_{};
 };
+
+// Sleeps for that long, or until a signal of the process comes. For the main thread, which gets
+// these signals. One that came just before the call does not shorten it.
+void sleep_until_signal(std::chrono::milliseconds longest);
 
 }  // namespace onceward

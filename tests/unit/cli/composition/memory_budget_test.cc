@@ -64,6 +64,15 @@ TEST_F(MemoryBudget, ClaimsTakeAThirdOfItAtMostUnlessTheConfigurationSaysMore) {
     EXPECT_EQ(claims_memory(0, std::nullopt), 0);
 }
 
+// An idle process wakes seldom, and one that is near its budget looks before it is exceeded.
+TEST_F(MemoryBudget, TheLessIsLeftTheSoonerItIsCountedAgain) {
+    constexpr std::int64_t mebibyte = 1 << 20;
+    EXPECT_EQ(next_count(10'000 * mebibyte), std::chrono::milliseconds(200));
+    EXPECT_EQ(next_count(400 * mebibyte), std::chrono::milliseconds(100));
+    EXPECT_EQ(next_count(1 * mebibyte), std::chrono::milliseconds(50));
+    EXPECT_EQ(next_count(-mebibyte), std::chrono::milliseconds(50));
+}
+
 TEST_F(MemoryBudget, TheProcessKnowsWhatItHas) {
     const ResidentMemory memory;
     const std::int64_t before = memory.bytes().value();
