@@ -144,6 +144,9 @@ void Writer::follow_ledgers() {
             topic.claims->catch_up(session_.connection());
         } catch (const PostgresError& error) {
             failures_.outside_batch(error, &topic);
+        } catch (const std::exception& error) {
+            // A segment that cannot be read, for example, must not end the worker.
+            failures_.stop_topic(topic, error.what(), options_.first_retry);
         }
     }
 }

@@ -39,11 +39,9 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
             bool sampled = false;
             if (!exchange.look(&Assignment::reading, partition)) continue;
             if (entry.sampler.wants_sample(now)) {
-                auto& next = next_list_[partition.topic];
-                if (next <= now) {
+                if (next_list_[partition.topic] <= now) {
                     const std::optional<int> count =
                         list_partitions(connection, source, partition.topic, entry.ledger);
-                    next = now + every_;
                     if (!count) {
                         found.other_log = OtherLog{partition.topic, identities_[partition.topic]};
                         return found;
@@ -58,6 +56,8 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
                 found.missed = partition;
                 return found;
             }
+            // Only now: if PostgreSQL had failed, the answer would be lost and be asked for late.
+            if (found.listed) next_list_[partition.topic] = now + every_;
             if (sampled) return found;
         } catch (const KafkaError& error) {
             // DANGER: not for long. With `reach: partition` a key that moved to an added partition
@@ -65,6 +65,9 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
             pauses_.failed(partition.topic, Clock::now());
             log_warning("watermark.failed", {{"topic", partition.topic}, {"error", error.what()}});
             source.bootstrap_again();
+            // DANGER: another topic's answer would take the place of this one, and nobody would see
+            // that partitions were added.
+            if (found.listed) return found;
         }
     }
     return found;

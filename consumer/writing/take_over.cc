@@ -43,7 +43,7 @@ void TakeOver::run(const TopicPartition& partition) {
         log_warning("kafka.query_failed", {{"topic", partition.topic}, {"error", error.what()}});
         source_.bootstrap_again();
         postpone(kafka_pause);
-    } catch (const std::runtime_error& error) {
+    } catch (const std::exception& error) {
         failures_.stop_topic(topic, error.what(), options_.first_retry);
     }
 }

@@ -153,5 +153,35 @@ TEST(SinkTable, ATopicWhoseTableChangedStopsTheOtherGoesOnAndItComesBackByItself
     EXPECT_TRUE(eventually(patience, [&] { return worker.status().halted.empty(); }));
 }
 
+class DamagedLedger final : public ClaimStore {
+  public:
+    void catch_up(Connection&) override { throw std::runtime_error("this is not a filter"); }
+    std::optional<std::vector<ClaimAnswer>> claim(Transaction&, const std::string&,
+                                                  std::span<const Claim>) override {
+        return std::nullopt;
+    }
+};
+
+// A worker follows its ledgers while it has nothing to do.
+TEST(Ledgers, OneThatCannotBeReadStopsItsOwnTopicAloneAlsoWithoutMessages) {
+    Scene scene;
+    const std::string second = support::unique_name("topic");
+    scene.kafka().create_topic(second, 1);
+    scene.add_table("others");
+    WorkerOptions options = scene.options();
+    options.first_retry = 1h;
+    options.topics[0].claims = [](const RegisteredLedger&) {
+        return std::make_unique<DamagedLedger>();
+    };
+    options.topics.push_back(scene.worker_topic(second, "others"));
+    Worker& worker = scene.start(std::move(options));
+    EXPECT_THAT(Scene::halted(worker), HasSubstr("not a filter"));
+    scene.kafka().produce(second, scene.make(20, 0));
+    EXPECT_TRUE(eventually(patience, [&] {
+        return scene.database().number("SELECT count(*) FROM others") == 20;
+    }));
+    EXPECT_EQ(worker.finished(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace onceward::kafka_tests
