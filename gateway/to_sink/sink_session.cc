@@ -33,9 +33,9 @@ std::chrono::milliseconds longest_request(const SinkBatcherOptions& options) {
     return options.longest_request + options.postgres.statement_timeout;
 }
 
-SinkSession::SinkSession(const SinkBatcherOptions& options, const std::stop_token& stop)
+SinkSession::SinkSession(const SinkBatcherOptions& options, std::stop_token stop)
     : options_(options),
-      stop_(stop),
+      stop_(std::move(stop)),
       intake_(options.intake()),
       session_({.connection = options.postgres,
                 .guard = options.guard,

@@ -71,8 +71,8 @@ class SinkSession {
     // the waiting request is isolated, and in its further tries.
     static constexpr std::chrono::milliseconds short_patience{10};
 
-    // Both outlive it. After a stop request, what is not in a transaction is given up.
-    SinkSession(const SinkBatcherOptions& options, const std::stop_token& stop);
+    // The options outlive it. After a stop request, what is not in a transaction is given up.
+    SinkSession(const SinkBatcherOptions& options, std::stop_token stop);
 
     // Decides each of them, except those that are `held` and may wait longer: pass these again.
     void carry_out(const std::vector<WaitingRequest*>& requests);
@@ -101,7 +101,7 @@ class SinkSession {
     void set_up(Connection& connection);
 
     const SinkBatcherOptions& options_;
-    const std::stop_token& stop_;
+    std::stop_token stop_;
     SinkIntake intake_;
     RegisteredLedger registered_;
     std::unique_ptr<ClaimStore> claims_;  // of that ledger, like the results
