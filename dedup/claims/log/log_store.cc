@@ -58,7 +58,7 @@ void LogStore::join(Connection& connection) {
     if (server_.empty()) server_ = log_server(connection);
     window_ = windows_->join(server_, ledger_);
     must_read_ = true;
-    version_ = 0;  // Nothing was looked up in this one yet.
+    looked_ = {};  // Nothing was looked up in this one yet.
 }
 
 void LogStore::read_to_end(Connection& connection) {
@@ -133,7 +133,7 @@ std::vector<ClaimAnswer> LogStore::look_up(std::span<const Claim> claims) {
     alone_ = false;
     std::vector<ClaimAnswer> answers(claims.size());
     suspects_.clear();
-    version_ = window_->look_up(claims, answers, suspects_);
+    looked_ = window_->look_up(claims, answers, suspects_);
     return answers;
 }
 
@@ -149,21 +149,20 @@ std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction
     return answers;
 }
 
-// DANGER: read the position before the look-up. What another worker puts into the window in between
-// is after that position, so that the statement fails, and the keys are looked up again.
+// DANGER: the statements have to begin at the position that the look-up has checked. At a later one
+// they would not notice what another worker put into the window since then.
 std::optional<std::vector<Connection::Planned>> LogStore::append_as_new(
     std::span<const Claim> claims) {
-    const LogWindow::Position at = window_->position();
     std::vector<ClaimAnswer> answers = look_up(claims);
     const auto known = [](const ClaimAnswer& answer) { return answer.verdict != Verdict::fresh; };
     if (!suspects_.empty() || std::ranges::any_of(answers, known)) return std::nullopt;
     number_ = window_->under_way().begin(claims, answers, append_, nullptr);
     listed_ = window_;
     alone_ = true;
-    generation_ = at.generation;
-    const auto names = log_names(ledger_, at.generation);
+    generation_ = looked_.generation;
+    const auto names = log_names(ledger_, generation_);
     Parameters row = append_.parameters(source_);
-    row.integer(ledger_).integer(at.last).integer(at.evictions);
+    row.integer(ledger_).integer(looked_.last).integer(looked_.evictions);
     return std::vector<Connection::Planned>{
         {sql::log_lock, {ledger_}, {}}, {sql::log_append_unchanged, std::move(row), names}};
 }
@@ -199,8 +198,8 @@ std::vector<bool> LogStore::known(Connection& connection, std::span<const Digest
 }
 
 bool LogStore::known_by_now() const {
-    return window_->position().version != version_ &&
-           window_->knows_any(append_.digests(), version_);
+    return window_->position().version != looked_.version &&
+           window_->knows_any(append_.digests(), looked_.version);
 }
 
 // DANGER: what another worker was about to claim is a duplicate only if that was committed, and
@@ -222,7 +221,7 @@ bool LogStore::reconsider(Connection& connection) {
     // DANGER: the sink may have met the row of a duplicate that another worker has just committed.
     // That row and its digest are of one transaction, so that the digest is in the log by now.
     read_to_end(connection);
-    return window_->knows_any(append_.digests(), version_);
+    return window_->knows_any(append_.digests(), looked_.version);
 }
 
 // Nothing is appended, so that nothing is to be waited for: the verdicts hold as of this statement.

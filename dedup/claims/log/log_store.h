@@ -75,7 +75,7 @@ class LogStore final : public ClaimStore {
     std::uint64_t number_ = 0;
     Reliance reliance_;
     bool relies_ = true;  // not where that was in vain since the last commit
-    std::uint64_t version_ = 0;
+    LogWindow::Position looked_;  // what the last look-up has checked
     std::int64_t generation_ = 0;
     std::int64_t seq_ = 0;
     bool nothing_claimed_ = true;

@@ -185,8 +185,9 @@ std::span<const SegmentPart> LogWindow::parts_of(const Generation& generation) {
                               : std::span<const SegmentPart>();
 }
 
-std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
-                                 std::vector<Suspect>& suspects) const {
+LogWindow::Position LogWindow::look_up(std::span<const Claim> claims,
+                                       std::span<ClaimAnswer> answers,
+                                       std::vector<Suspect>& suspects) const {
     const ReadLock lock(mutex_);
     // Recent claims first: a key that is found among them needs no look-up in a segment.
     for (const auto& [number, generation] : generations_) {
@@ -210,7 +211,7 @@ std::uint64_t LogWindow::look_up(std::span<const Claim> claims, std::span<ClaimA
             }
         }
     }
-    return position_.version;
+    return position_;
 }
 
 bool LogWindow::knows_any(std::span<const Digest> digests, std::uint64_t since) const {

@@ -128,10 +128,10 @@ class LogWindow {
         std::size_t place = 0;  // among the claims
     };
     // Marks the known claims as duplicates or conflicts, adds the uncertain ones to `suspects`,
-    // segment by segment, and leaves the rest unchanged. Returns the version of the window that it
-    // checked.
-    std::uint64_t look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
-                          std::vector<Suspect>& suspects) const;
+    // segment by segment, and leaves the rest unchanged. Returns the position of what it checked:
+    // a batch that is put in afterwards is after it.
+    Position look_up(std::span<const Claim> claims, std::span<ClaimAnswer> answers,
+                     std::vector<Suspect>& suspects) const;
     // Returns whether one of these may have become known since version `since`: it is among the
     // digests outside segments, or a segment was added after that version.
     bool knows_any(std::span<const Digest> digests, std::uint64_t since) const;
