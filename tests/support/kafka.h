@@ -54,6 +54,10 @@ class Kafka {
     // Moves the log's start to `before_offset`.
     void delete_records(const std::string& topic, int partition, std::int64_t before_offset);
     void add_partitions(const std::string& topic, int new_total);
+    enum class Right : std::uint8_t { read_topic, read_group, use_cluster };
+    // Gives the user that right on the topic or group of that name; from then on, nobody else has
+    // any on it.
+    void allow(const std::string& user, Right right, const std::string& name);
 
     // Returns when every message is acknowledged by the broker.
     void produce(const std::string& topic, const std::vector<ProducedMessage>& messages);

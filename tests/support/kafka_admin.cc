@@ -128,6 +128,35 @@ void Kafka::add_partitions(const std::string& topic, int new_total) {
     wait_for_partitions(handle_.get(), topic, new_total);
 }
 
+void Kafka::allow(const std::string& user, Right right, const std::string& name) {
+    const rd_kafka_ResourceType_t kinds[] = {RD_KAFKA_RESOURCE_TOPIC, RD_KAFKA_RESOURCE_GROUP,
+                                             RD_KAFKA_RESOURCE_BROKER};
+    char error[512];
+    const KafkaOwned<rd_kafka_AclBinding_t> binding(rd_kafka_AclBinding_new(
+        kinds[static_cast<std::size_t>(right)], name.c_str(), RD_KAFKA_RESOURCE_PATTERN_LITERAL,
+        ("User:" + user).c_str(), "*",
+        right == Right::use_cluster ? RD_KAFKA_ACL_OPERATION_ALL : RD_KAFKA_ACL_OPERATION_READ,
+        RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW, error, sizeof error));
+    if (!binding) throw std::runtime_error(error);
+    rd_kafka_AclBinding_t* bindings[] = {binding.get()};
+    ask(
+        handle_.get(), "rights on " + name,
+        [&](rd_kafka_queue_t* queue) {
+            rd_kafka_CreateAcls(handle_.get(), bindings, 1, nullptr, queue);
+        },
+        [&](rd_kafka_event_t* event) {
+            std::size_t count = 0;
+            const auto results =
+                rd_kafka_CreateAcls_result_acls(rd_kafka_event_CreateAcls_result(event), &count);
+            for (const rd_kafka_acl_result_t* result : std::span(results, count)) {
+                const rd_kafka_error_t* failed = rd_kafka_acl_result_error(result);
+                if (failed == nullptr) continue;
+                throw std::runtime_error("rights on " + name + ": " +
+                                         rd_kafka_error_string(failed));
+            }
+        });
+}
+
 void Kafka::delete_records(const std::string& topic, int partition, std::int64_t before_offset) {
     const auto list = one_partition(topic, partition, before_offset);
     const KafkaOwned<rd_kafka_DeleteRecords_t> request(rd_kafka_DeleteRecords_new(list.get()));

@@ -69,6 +69,11 @@ std::vector<std::string> KafkaBroker::properties() const {
     lines.push_back("listeners=PLAINTEXT://" + plain + ",SECURE://" + secure +
                     ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port_.number()));
     lines.push_back("advertised.listeners=PLAINTEXT://" + plain + ",SECURE://" + secure);
+    // Who comes without a login may do everything. Other users may use what nobody has a right on.
+    lines.push_back(
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer");
+    lines.push_back("super.users=User:ANONYMOUS");
+    lines.push_back("allow.everyone.if.no.acl.found=true");
     const std::string listener = "listener.name.secure.";
     lines.push_back(listener + "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512");
     lines.push_back(listener +

@@ -24,6 +24,7 @@ struct KafkaFree {
     void operator()(rd_kafka_DeleteRecords_t* request) const {
         rd_kafka_DeleteRecords_destroy(request);
     }
+    void operator()(rd_kafka_AclBinding_t* binding) const { rd_kafka_AclBinding_destroy(binding); }
     void operator()(rd_kafka_topic_partition_list_t* list) const {
         rd_kafka_topic_partition_list_destroy(list);
     }

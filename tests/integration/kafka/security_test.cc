@@ -41,6 +41,28 @@ INSTANTIATE_TEST_SUITE_P(Mechanisms, Secure, testing::Values("PLAIN", "SCRAM-SHA
                              return info.param == "PLAIN" ? "Plain" : "Scram";
                          });
 
+// docs/operations/connections.md promises that.
+TEST(Rights, AWorkerNeedsToReadItsTopicAndItsGroupAndNothingElse) {
+    using Right = support::Kafka::Right;
+    Scene scene;
+    scene.send(50);
+    // From here on nobody else has a right on them.
+    for (const auto& [right, name] : {std::pair(Right::use_cluster, std::string("kafka-cluster")),
+                                      std::pair(Right::read_topic, scene.topic()),
+                                      std::pair(Right::read_group, scene.group())}) {
+        scene.kafka().allow("somebody", right, name);
+    }
+    const CapturedLog log;
+    WorkerOptions options = scene.options();
+    secure(options.kafka, support::shared_broker(), "SCRAM-SHA-512", "sasl-secret");
+    scene.start(std::move(options));
+    EXPECT_TRUE(log.says("uthorization failed"));
+    EXPECT_EQ(scene.applied(), 0);
+    scene.kafka().allow("onceward", Right::read_topic, scene.topic());
+    scene.kafka().allow("onceward", Right::read_group, scene.group());
+    scene.expect_all_once();
+}
+
 TEST(Refused, AWrongPasswordIsNamedNeverPrintedAndLosesNothing) {
     Scene scene;
     scene.send(20);
