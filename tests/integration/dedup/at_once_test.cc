@@ -257,5 +257,69 @@ TEST_F(AtOnceTest, ALostAnswerIsDecidedByTheFenceAndTheClaims) {
     expect_no_violations(log_);
 }
 
+// What a segment's filter says yes to cannot be presumed new.
+TEST_F(AtOnceTest, AKeyThatOnlyASegmentHoldsIsADuplicate) {
+    CoreWorker before(log_, sink_, options("before"));
+    ASSERT_EQ(land(before, "a", 3), 3);
+    rotate();
+    ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
+    ASSERT_EQ(drop_sealed_logs(leader_, registered_.ledger), 1);
+    CoreWorker late(log_, sink_, options("late"));
+    append_keys(log_, 0, "a", 3);
+    ASSERT_TRUE(late.run());
+    EXPECT_EQ(late.totals.duplicates, 3);
+    EXPECT_EQ(effects(), 3);
+    expect_no_violations(log_);
+}
+
+// The ledger's lock is taken before the statement that checks the log reads it.
+TEST_F(AtOnceTest, ABatchThatWasWaitedForIsSeen) {
+    CoreWorker worker(log_, sink_, options("worker"));
+    ASSERT_EQ(land(worker, "a", 1), 1);
+    Database holder(schema_.server().dsn);
+    holder.execute("SET search_path TO " + schema_.name());
+    holder.execute("BEGIN; SELECT pg_advisory_xact_lock(1330524999, 1)");
+    holder.execute("INSERT INTO claims_1_1 (source, partitions, first_offsets, last_offsets, "
+                   "digests) VALUES (1, '{0}', '{0}', '{0}', uuid_send('" +
+                   uuid_text(scripted_digest("b0")) + "'::uuid))");
+    append_keys(log_, 0, "b", 1);
+    auto running = std::async(std::launch::async, [&] { return worker.run(); });
+    EXPECT_TRUE(eventually(std::chrono::seconds(10), [&] { return waits_for_lock("worker"); }));
+    holder.execute("COMMIT");
+    EXPECT_TRUE(running.get());
+    EXPECT_EQ(worker.totals.duplicates, 1);
+    EXPECT_EQ(effects(), 1);
+}
+
+// Open dead letters of its record key have to be read first, which a round trip cannot do.
+TEST_F(AtOnceTest, WhatMayFollowADeadLetterOfItsRecordKeyIsDoneWithCare) {
+    database().execute("ALTER TABLE " + table_ + " ADD CHECK (payload <> 'bad')");
+    CoreWorkerOptions ordered = options("worker");
+    ordered.policy.order = RejectPolicy::Order::by_key;
+    log_.append(0, {.key = "a", .payload = "bad", .record_key = "K"});
+    CoreWorker first(log_, sink_, ordered);
+    ASSERT_TRUE(first.run());
+    log_.append(0, {.key = "b", .record_key = "K"});
+    CoreWorker later(log_, sink_, ordered);
+    ASSERT_TRUE(later.run());
+    EXPECT_EQ(sink_.at_once_given, 0);
+    EXPECT_EQ(effects(), 0);
+    EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 2);
+}
+
+// DANGER: at COMMIT a deferred trigger would wait without a limit, with the ledger's lock held.
+TEST_F(AtOnceTest, WhatATableDefersRunsUnderTheLimitsAndWithoutTheLedgersLock) {
+    const std::string seen = schema_.user_table("seen", "whole text, locks bigint");
+    database().execute(
+        "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO " + seen +
+        " SELECT current_setting('statement_timeout'), (SELECT count(*) FROM pg_locks WHERE "
+        "locktype = 'advisory' AND classid = 1330524999 AND pid = pg_backend_pid()); RETURN NULL; "
+        "END $$; CREATE CONSTRAINT TRIGGER note AFTER INSERT ON " +
+        table_ + " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note()");
+    CoreWorker worker(log_, sink_, options("worker"));
+    EXPECT_EQ(land(worker, "a", 1), 1);
+    EXPECT_EQ(database().value("SELECT whole || ' ' || locks FROM seen"), "200ms 0");
+}
+
 }  // namespace
 }  // namespace onceward::support

@@ -139,6 +139,57 @@ TEST_P(RefusedRowsTest, ABatchThatTimesOutIsTriedInHalvesAtOnce) {
     expect_no_violations(log);
 }
 
+// While the search for a bad row tries the others one by one.
+TEST_P(RefusedRowsTest, ALockThatTheSearchMeetsIsNoMessagesFault) {
+    const std::string held = schema_.user_table("held", "n integer");
+    on_insert("IF new.key = 'k5' THEN RAISE EXCEPTION 'no'; END IF; IF new.key = 'k90' THEN "
+              "LOCK TABLE " +
+              held + " IN ACCESS SHARE MODE NOWAIT; END IF;");
+    ScriptedLog log(1);
+    append_keys(log, 0, "k", 100);
+    CoreWorker worker(log, sink_, options());
+    database().execute("BEGIN; LOCK TABLE " + held);
+    ASSERT_TRUE(worker.step());
+    EXPECT_EQ(worker.failures["55P03"], 1);
+    database().execute("COMMIT");
+    EXPECT_EQ(dead_letters(), "");
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(dead_letters(), "5 P0001");
+}
+
+TEST_P(RefusedRowsTest, AMissingRightThatTheSearchMeetsStopsTheTopic) {
+    database().execute("CREATE TABLE secret (n integer)");
+    on_insert("IF new.key = 'k5' THEN RAISE EXCEPTION 'no'; END IF; IF new.key = 'k90' THEN "
+              "EXECUTE 'SELECT 1 FROM " +
+              schema_.name() + ".secret'; END IF;");
+    ScriptedLog log(1);
+    append_keys(log, 0, "k", 100);
+    CoreWorker worker(log, sink_, options());
+    EXPECT_THROW(worker.run(), PostgresError);
+    EXPECT_EQ(dead_letters(), "");
+}
+
+// One slow moment of the server is no reason to halt, and the message is never a dead letter.
+TEST_P(RefusedRowsTest, AMessageThatTimesOutAloneIsTriedAgainAndThenHoldsItsPartition) {
+    database().execute("CREATE SEQUENCE tries; GRANT USAGE ON SEQUENCE tries TO PUBLIC");
+    on_insert("IF new.key = 'l0' OR nextval('" + schema_.name() +
+              ".tries') <= 3 THEN PERFORM pg_sleep(60); END IF;");
+    CoreWorkerOptions slow = options();
+    slow.connection.statement_timeout = std::chrono::milliseconds(300);
+    ScriptedLog log(1);
+    append_keys(log, 0, "k", 1);
+    CoreWorker worker(log, sink_, slow);
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(worker.failures["57014"], 3);
+    EXPECT_EQ(effects(), 1);
+    append_keys(log, 0, "l", 1);
+    const auto halted = halt_of(worker);
+    ASSERT_TRUE(halted);
+    EXPECT_EQ(halted->offset, Offset{1});
+    EXPECT_EQ(fence(0), 1);
+    EXPECT_EQ(dead_letters(), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Ledgers, RefusedRowsTest, every_ledger, name_of);
 
 }  // namespace

@@ -160,5 +160,32 @@ TEST_F(Calls, AWorkerThatLeavesHandsOverWhatItHasNotBegun) {
     for (const auto& [key, count] : server.counts()) EXPECT_EQ(count, 1) << key;
 }
 
+// A topic of webhooks is not set aside for the others: its calls cannot be taken back.
+TEST_F(Calls, WhatWasAnsweredIsNotCalledAgainThoughTheLeasesAreLockedForAWhile) {
+    const std::string other = scene_.topic() + "_other";
+    scene_.kafka().create_topic(other, 1);
+    scene_.add_table("others");
+    support::Database locker(scene_.schema().server().dsn);
+    std::atomic<bool> locked{false};
+    RecordingServer server([&](const RecordedCall&, int) {
+        if (!locked.exchange(true)) {
+            locker.execute("BEGIN; LOCK TABLE " + scene_.schema().name() +
+                           ".leases IN SHARE MODE");
+        }
+        return RecordedAnswer{200, {}, ""};
+    });
+    WorkerOptions two = options(server);
+    two.postgres.lock_timeout = 1500ms;
+    two.topics.push_back(scene_.worker_topic(other, "others"));
+    const CapturedLog log;
+    scene_.start(std::move(two));
+    scene_.kafka().produce(scene_.topic(), scene_.make(5, 0));
+    ASSERT_TRUE(log.says("batch.retried"));
+    locker.execute("COMMIT");
+    EXPECT_TRUE(eventually(patience, [&] { return passed() == 5; }));
+    for (const auto& [key, count] : server.counts()) EXPECT_EQ(count, 1) << key;
+    EXPECT_EQ(attempts(), 5);
+}
+
 }  // namespace
 }  // namespace onceward::kafka_tests

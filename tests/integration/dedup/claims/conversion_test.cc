@@ -22,6 +22,10 @@ TEST_F(ConversionTest, EveryClaimOfEveryGenerationIsFoundAfterIt) {
     EXPECT_EQ(tables("claims_1_[1-4]"), 0);
     EXPECT_EQ(tables("claims_1_[0-9]+"), 1) << "the log's first generation";
     EXPECT_EQ(database().number("SELECT count(*) FROM filters_1_1"), 2) << "cut in two";
+    EXPECT_EQ(database().value("SELECT log_floor = (SELECT max(last_seq) FROM segments) FROM "
+                               "ledgers"),
+              "t")
+        << "the log's first batch would have the number of one in a segment";
     // The worker of before, and one that begins now.
     EXPECT_EQ(apply(worker, 0, 3300), 100);
     EXPECT_EQ(worker.store_changes, 1);

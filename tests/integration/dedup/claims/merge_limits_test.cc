@@ -177,5 +177,48 @@ TEST_F(MergeTest, TheSchemaOfBeforeIsRefusedWhileASegmentIsMerged) {
     EXPECT_EQ(apply(worker, 0, 2000), 0);
 }
 
+// DANGER: the merged segment would have the claim again, and its message would be dropped.
+TEST_F(MergeTest, PublishingAMergeWaitsForWhoTakesAClaimOut) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    Database holder(schema_.server().dsn);
+    holder.execute("SET search_path TO " + schema_.name());
+    holder.execute("BEGIN; SELECT evict_claims(1, ARRAY['" + uuid_text(scripted_digest("k7")) +
+                   "'::uuid], 'a test')");
+    ConnectionOptions named = schema_.worker();
+    named.application_name = "merger";
+    Connection session(named);
+    auto merging = std::async(std::launch::async, [&] {
+        return Merger(session, registered_.ledger, small_shards).step(any_two, 1h);
+    });
+    EXPECT_TRUE(eventually(10s, [&] { return waits_for_lock("merger"); }));
+    holder.execute("COMMIT");
+    EXPECT_FALSE(merging.get().merged);
+    EXPECT_EQ(generations(), "1 2 3");
+    EXPECT_EQ(apply(worker, 0, 2000), 1) << "k7 alone";
+}
+
+// Its exception is no PostgresError, and must not end the process.
+TEST_F(MergeTest, AMergeThatBreaksAContractIsAFailureOfItsLedgerAlone) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 3);
+    database().execute("DELETE FROM sealed_1_2 WHERE first_digest = (SELECT first_digest FROM "
+                       "sealed_1_2 ORDER BY first_digest DESC LIMIT 1)");
+    const LedgerOptions other{.name = "other"};
+    const std::string left =
+        "claims_" +
+        std::to_string(register_ledger(leader_, other, "group", "other").ledger) + "_999";
+    database().execute("CREATE TABLE " + left + " ()");
+    RetentionJob job({.connection = schema_.worker(),
+                      .ledgers = {ledger_, other},
+                      .every = 20ms,
+                      .sealing = small_shards,
+                      .merge = any_two});
+    const std::jthread passes([&](std::stop_token stop) { job.run(std::move(stop)); });
+    EXPECT_TRUE(eventually(10s, [&] { return tables(left) == 0; }));
+    EXPECT_TRUE(eventually(10s, [&] { return job.counts().failed_ledgers.contains("ledger"); }));
+    EXPECT_FALSE(job.counts().failed_ledgers.contains("other"));
+}
+
 }  // namespace
 }  // namespace onceward::support

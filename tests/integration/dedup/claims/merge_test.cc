@@ -176,5 +176,41 @@ TEST_F(MergeTest, WorkersRunThroughMerges) {
     EXPECT_GT(merged, 0);
 }
 
+// Another process may make the same tables again, once the lost session's right is gone.
+TEST_F(MergeTest, AMergeOfALostSessionBeginsFromNothing) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    RetentionJob retention({.connection = schema_.worker(),
+                            .ledgers = {ledger_},
+                            .every = 20ms,
+                            .sealing = small_shards,
+                            .merge = any_two,
+                            .merging = -1ms});
+    const std::jthread passes([&](std::stop_token stop) { retention.run(std::move(stop)); });
+    const auto made = [&] {
+        return database().number("SELECT coalesce(max(oid::bigint), 0) FROM pg_class WHERE relname "
+                                 "= 'sealed_1_1m1' AND relnamespace = '" +
+                                 schema_.name() + "'::regnamespace");
+    };
+    ASSERT_TRUE(eventually(10s, [&] { return made() > 0; }));
+    const std::int64_t before = made();
+    database().execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND "
+        "application_name LIKE '%retention'");
+    EXPECT_TRUE(eventually(10s, [&] { return made() > 0 && made() != before; }));
+}
+
+TEST_F(MergeTest, FiltersAreReadOnlyAsFarAsThereIsRoom) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 3);
+    LogStore whole(registered_.ledger, registered_.source, std::make_shared<LogWindows>());
+    whole.catch_up(leader_);
+    ASSERT_FALSE(whole.window()->missing_filter());
+    windows_ = std::make_shared<LogWindows>(whole.window()->bytes() / 2);
+    LogStore store(registered_.ledger, registered_.source, windows_);
+    store.catch_up(leader_);
+    EXPECT_TRUE(store.window()->missing_filter());
+}
+
 }  // namespace
 }  // namespace onceward::support

@@ -23,6 +23,34 @@ class PartitionLogTest : public CoreTest {
             .name = "ledger", .store = StoreKind::log, .reach = Reach::partition};
         return register_ledger(connection, ledger, "group", "topic");
     }
+    // As the processor claims it, until it is settled.
+    static Verdict claim(PartitionLogStore& store, Connection& connection, const std::string& key) {
+        const Claim wanted = wanted_of(key);
+        while (true) {
+            store.catch_up(connection);
+            OwnedTransaction transaction(connection);
+            const Verdict verdict = store.claim(transaction, "topic", {&wanted, 1})->at(0).verdict;
+            if (store.settle(transaction) == Settlement::again) continue;
+            transaction.commit();
+            store.committed();
+            return verdict;
+        }
+    }
+    static Claim wanted_of(const std::string& key) {
+        return {scripted_digest(key), {}, Partition{0}, Offset{0}};
+    }
+    // With the claims of these partitions, in a process of its own.
+    static PartitionLogStore store_of(Connection& connection, const RegisteredLedger& registered,
+                                      int partition = 0) {
+        PartitionLogStore store(registered.ledger, registered.source,
+                                std::make_shared<LogWindows>());
+        take(store, connection, partition);
+        return store;
+    }
+    static void take(PartitionLogStore& store, Connection& connection, int partition) {
+        const TopicPartition taken{"topic", Partition{partition}};
+        store.partitions_taken(connection, {&taken, 1});
+    }
 };
 
 // Each key twice, in its own partition.
@@ -204,6 +232,67 @@ TEST_F(PartitionLogTest, AReadingThatFailsIsTriedAgainForAllPartitions) {
     EXPECT_EQ(store.settle(transaction), Settlement::settled);
     transaction.commit();
     store.committed();
+}
+
+// DANGER: a claim in a sealed generation is not in its segment, and is dropped with its log.
+TEST_F(PartitionLogTest, ARotationThatWasWaitedForIsSeen) {
+    ConnectionOptions named = schema_.worker();
+    named.application_name = "claimer";
+    Connection connection(named);
+    PartitionLogStore store = store_of(connection, registered(connection));
+    const Claim wanted = wanted_of("k");
+    database().execute("BEGIN; SELECT rotate_ledger(1, 1)");
+    OwnedTransaction transaction(connection);
+    store.claim(transaction, "topic", {&wanted, 1});
+    auto settled = std::async(std::launch::async, [&] { return store.settle(transaction); });
+    EXPECT_TRUE(eventually(10s, [&] { return waits_for_lock("claimer"); }));
+    database().execute("COMMIT");
+    EXPECT_EQ(settled.get(), Settlement::again);
+}
+
+TEST_F(PartitionLogTest, OnceTheReachIsGlobalNothingIsClaimedForAPartitionAlone) {
+    Connection connection(schema_.worker()), other(schema_.worker());
+    PartitionLogStore store = store_of(connection, registered(connection));
+    register_ledger(other, {.name = "ledger", .store = StoreKind::log}, "group", "topic");
+    const Claim wanted = wanted_of("k");
+    OwnedTransaction transaction(connection);
+    store.claim(transaction, "topic", {&wanted, 1});
+    EXPECT_THAT([&] { store.settle(transaction); },
+                testing::ThrowsMessage<std::runtime_error>(testing::HasSubstr("reach is global")));
+}
+
+TEST_F(PartitionLogTest, AnEvictionIsNoticedThoughAnotherPartitionWasTakenSince) {
+    Connection connection(schema_.worker());
+    PartitionLogStore store = store_of(connection, registered(connection));
+    EXPECT_EQ(claim(store, connection, "k"), Verdict::fresh);
+    EXPECT_EQ(take_out("k"), 1);
+    take(store, connection, 1);
+    EXPECT_EQ(claim(store, connection, "k"), Verdict::fresh);
+}
+
+TEST_F(PartitionLogTest, ALogOfSeveralPagesIsReadWhole) {
+    constexpr std::size_t more_than_a_page = 70;
+    Connection connection(schema_.worker());
+    const RegisteredLedger mine = registered(connection);
+    PartitionLogStore store = store_of(connection, mine);
+    for (std::size_t i = 0; i < more_than_a_page; ++i) {
+        claim(store, connection, "k" + std::to_string(i));
+    }
+    EXPECT_EQ(store_of(connection, mine).window(Partition{0}).size(), more_than_a_page);
+}
+
+// The log of a partition is read when it is taken over, and not again.
+TEST_F(PartitionLogTest, WhatHasExpiredIsForgotten) {
+    Connection connection(schema_.worker());
+    PartitionLogStore store = store_of(connection, registered(connection));
+    claim(store, connection, "k");
+    rotate();
+    claim(store, connection, "j");
+    database().execute(
+        "UPDATE ledgers SET log_floor = 1; DELETE FROM generations WHERE generation = 1");
+    database().execute("SELECT drop_generation(1, 1)");
+    claim(store, connection, "l");
+    EXPECT_EQ(store.window(Partition{0}).size(), 2U);
 }
 
 }  // namespace

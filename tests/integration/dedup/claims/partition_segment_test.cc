@@ -255,5 +255,18 @@ TEST_F(PartitionSegmentTest, WorkersRunThroughTheSealing) {
     run_through_the_sealing(log);
 }
 
+TEST_F(PartitionSegmentTest, AFilterWhoseSegmentWasDroppedMeanwhileIsNoFailure) {
+    CoreWorker worker(log_, sink_, options());
+    apply(worker, 0, 0, 10);
+    seal();
+    PartitionLogStore store = store_of(0);
+    store.catch_up(leader_);
+    store.window(Partition{0}).drop_filters(std::size_t{1} << 20);
+    ASSERT_TRUE(store.window(Partition{0}).missing_filter());
+    database().execute("DELETE FROM generations WHERE generation = 1");
+    database().execute("SELECT drop_generation(1, 1)");
+    EXPECT_NO_THROW(store.catch_up(leader_));
+}
+
 }  // namespace
 }  // namespace onceward::support

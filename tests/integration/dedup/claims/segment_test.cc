@@ -249,5 +249,18 @@ TEST_F(SegmentTest, AWorkerRunsThroughTheSealing) {
     run_through_the_sealing(log);
 }
 
+// DANGER: sealing moves the floor, and a new window begins there. An older generation that is still
+// a log would never be read.
+TEST_F(SegmentTest, TheOldestGenerationIsSealedFirst) {
+    CoreWorker worker(log_, sink_, options());
+    apply(worker, log_, 0, 10);
+    rotate();
+    apply(worker, log_, 10, 10);
+    rotate();
+    EXPECT_EQ(seal_oldest(leader_, registered_.ledger).generation, 1);
+    CoreWorker late(log_, sink_, options("late"));
+    EXPECT_EQ(apply(late, log_, 0, 20), 0);
+}
+
 }  // namespace
 }  // namespace onceward::support

@@ -115,6 +115,7 @@ TEST_P(FailOver, CommitsThatWereLostAreReadAgainAndNothingIsJumpedOver) {
     expect_missed(connection, second, 0, 60);
     // Nor does `other`, whose row went back under its own id: only the offset tells it.
     expect_missed(connection, other, 1, 100);
+    ASSERT_TRUE(third.step()) << "before any session noticed that the server is another one";
     third.assign({});
     ASSERT_TRUE(second.run());
     ASSERT_TRUE(other.run());

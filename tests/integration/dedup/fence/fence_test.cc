@@ -126,6 +126,55 @@ TEST_P(FenceTest, AFenceThatWasNotTakenMovesForNobody) {
     EXPECT_EQ(fences.advance(transaction, "topic", std::span(&move, 1)), 0U);
 }
 
+// Offsets that a skip passes are never read. It must pass only those that it records.
+TEST_P(FenceTest, ASkipMovesOnlyMyFenceAndOnlyFromWhereItIs) {
+    Connection connection(schema_.worker());
+    Fences mine("group", "worker"), thief("group", "thief");
+    mine.create(connection, "topic", {{Partition{0}, {Offset{5}}}}, 0);
+    const auto take = [&](Fences& who) {
+        who.take_over(connection, "topic", Partition{0}, {}, 0, [] { return true; });
+    };
+    const auto refused = [&](std::int64_t begin) {
+        try {
+            mine.skip(connection, "topic", Partition{0}, Offset{begin}, Offset{9}, "a test");
+        } catch (const PostgresError& error) {
+            return error.sqlstate() == "40001";
+        }
+        return false;
+    };
+    EXPECT_TRUE(refused(5)) << "never taken";
+    take(mine);
+    EXPECT_TRUE(refused(4));
+    EXPECT_TRUE(refused(6)) << "the fence went back";
+    take(thief);
+    EXPECT_TRUE(refused(5));
+    EXPECT_EQ(fence(0), 5);
+    EXPECT_EQ(database().number("SELECT count(*) FROM skipped_ranges"), 0);
+    take(mine);
+    EXPECT_FALSE(refused(5));
+    EXPECT_EQ(fence(0), 9);
+    EXPECT_EQ(database().number("SELECT count(*) FROM skipped_ranges"), 1);
+}
+
+// A rule or trigger of somebody else may keep the row as it is, without an error.
+TEST_P(FenceTest, AFenceThatDidNotMoveTakesEverythingBack) {
+    database().execute("CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN "
+                       "NULL; END $$; CREATE TRIGGER keep BEFORE UPDATE OF next_offset ON fences "
+                       "FOR EACH ROW EXECUTE FUNCTION keep()");
+    ScriptedLog log(1);
+    append_keys(log, 0, "k", 5);
+    CoreWorker worker(log, sink_, options());
+    worker.connect();
+    worker.take_fences();
+    ASSERT_TRUE(worker.fill());
+    EXPECT_THAT(worker.process(), ElementsAre(Partition{0}));
+    EXPECT_EQ(effects(), 0);
+    EXPECT_EQ(worker.totals, Totals{});
+    database().execute("DROP TRIGGER keep ON fences");
+    ASSERT_TRUE(worker.run());
+    expect_no_violations(log);
+}
+
 TEST_P(FenceTest, OfTwoPartitionsTheStolenOneIsLeftAndTheOtherOneLands) {
     ScriptedLog log(2);
     append_keys(log, 0, "zero-", 20);

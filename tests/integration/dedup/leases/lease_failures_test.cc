@@ -369,5 +369,19 @@ TEST_F(LeaseTest, WhatATransactionWritesOfLeasesIsLockedInTheOrderOfClaims) {
     for (const LeaseAnswer& answer : claimed.get()) EXPECT_EQ(answer.verdict, LeaseVerdict::done);
 }
 
+TEST_F(LeaseTest, TooLargeAShareOfFailuresHaltsTheTopicAndNoMoreIsCalled) {
+    ScriptedLog log(1);
+    append_keys(log, 0, "a", 100);
+    ScriptedEffects effects([](const std::string&, int) { return ScriptedEffects::failed(); });
+    LeaseWorkerOptions capped;
+    capped.policy = {.cap_share = 0.5, .cap_minimum = 10};
+    LeaseWorker worker(*this, log, effects, capped);
+    worker.start();
+    EXPECT_THROW(worker.run(), TopicHalted);
+    EXPECT_LT(effects.order.size(), 40U);
+    EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"),
+              static_cast<std::int64_t>(effects.order.size()));
+}
+
 }  // namespace
 }  // namespace onceward::support

@@ -67,6 +67,21 @@ class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
         }
         return said;
     }
+    // The same request as the one of that number, in another process.
+    std::string carry_out_elsewhere(int number) {
+        const SinkBatcherOptions options = order_batcher(schema_, table_, GetParam());
+        SinkSession elsewhere(options, stop_.get_token());
+        WaitingRequest same;
+        same.at.request = order(std::to_string(number), "good");
+        same.at.attempt = digest_of_bytes("elsewhere" + std::to_string(number));
+        same.deadline = std::chrono::steady_clock::now() + options_.longest_request;
+        same.wait_until = same.deadline;
+        elsewhere.carry_out({&same});
+        if (const auto* problem = std::get_if<Problem>(&same.at.outcome)) {
+            return std::to_string(status_of(problem->kind));
+        }
+        return std::get<KeyedAnswer>(same.at.outcome).result.body.substr(0, 4);
+    }
     std::int64_t rows() { return schema_.database().number("SELECT count(*) FROM " + table_); }
     std::int64_t claims() { return schema_.database().number("SELECT count(*) FROM results_1_1"); }
 
@@ -76,8 +91,13 @@ class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
     std::stop_source stop_;
     int bad_one_ = 7;
     int given_ = 0;
-    int begun_ = 0;  // transactions of the last batch
-    StepHook steps_{[this](Step step) { begun_ += step == Step::before_begin ? 1 : 0; }};
+    int begun_ = 0;                    // transactions of the last batch
+    std::function<void()> meanwhile_;  // once, between the claims and the sink
+    StepHook steps_{[this](Step step) {
+        begun_ += step == Step::before_begin ? 1 : 0;
+        if (step != Step::after_claims) return;
+        if (const auto now = std::exchange(meanwhile_, nullptr)) now();
+    }};
     std::optional<SinkSession> session_;
 };
 
@@ -158,6 +178,20 @@ TEST_P(RequestRefusalTest, ABrokenContractIsA503OfARequestThatMayBeSentAgain) {
     EXPECT_EQ(claims(), 0);
     options_.intake = intake;
     EXPECT_THAT(carry_out(1), ElementsAre(Pair("made", 1)));
+}
+
+// The row of a repeat that another process has just committed: the request has its answer.
+TEST_P(RequestRefusalTest, ARefusalByTheRowOfARepeatElsewhereIsNoVerdict) {
+    if (GetParam() == StoreKind::table) return;  // There the repeat waits for the claim.
+    schema_.database().execute("ALTER TABLE " + table_ + " ADD UNIQUE (key)");
+    bad_one_ = -1;
+    ASSERT_THAT(carry_out(1), ElementsAre(Pair("made", 1)));
+    for (const int together : {1, 2}) {
+        SCOPED_TRACE(together);
+        meanwhile_ = [&] { EXPECT_EQ(carry_out_elsewhere(given_ - together), "made"); };
+        EXPECT_THAT(carry_out(together), ElementsAre(Pair("made", together)));
+    }
+    EXPECT_EQ(rows(), 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, RequestRefusalTest,

@@ -240,6 +240,16 @@ TEST_F(UpstreamRouteTest, AStaleOwnerChangesNothing) {
     EXPECT_EQ(answers_kept(), 0);
 }
 
+TEST_F(UpstreamRouteTest, AStaleOwnerFreesNothing) {
+    serve([&](const RecordedCall&, int) {
+        Database(schema_.server().dsn)
+            .execute("UPDATE " + schema_.name() + ".leases SET owner_token = gen_random_uuid()");
+        return RecordedAnswer{.status = 503, .body = "busy"};
+    });
+    EXPECT_EQ(ask("a"), "503 busy");
+    EXPECT_EQ(state("a"), "in_flight 1") << "another owner's call is under way";
+}
+
 TEST_F(UpstreamRouteTest, TheLeaseIsExtendedWhileTheCallRuns) {
     options_.ledger.lease = 3s;
     options_.upstream.timeout = 2500ms;

@@ -141,6 +141,12 @@ TEST(Failure, ACommitInDoubtIsResolvedByTakingTheFenceAgain) {
         PostgresError::Diagnosis diagnosis = error(code);
         diagnosis.in_doubt = true;
         EXPECT_EQ(classify(diagnosis, Origin::sink, 9), FailureAction::reconnect) << code;
+        // Also if a deferred trigger of the user's raised it.
+        diagnosis.routine = "exec_stmt_raise";
+        EXPECT_EQ(classify(diagnosis, Origin::sink, 20), FailureAction::reconnect) << code;
+        diagnosis.in_doubt = false;
+        diagnosis.connection_lost = true;
+        EXPECT_EQ(classify(diagnosis, Origin::sink, 20), FailureAction::reconnect) << code;
     }
 }
 

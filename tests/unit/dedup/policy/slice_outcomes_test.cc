@@ -131,5 +131,23 @@ TEST(SliceOutcomes, AConflictSaysWhatItMetWhereThatIsInTheSlice) {
     EXPECT_TRUE(scene.owned[3].rejection->earlier->places.empty()) << "the ledger's to say";
 }
 
+// Its row would be written without being encoded.
+TEST(SliceOutcomes, ADeferredMessageThatIsSkippedOrBadHoldsNoClaim) {
+    for (const bool skips : {true, false}) {
+        Scene scene;
+        scene.owned[0].deferred = true;
+        const FinishMessage finish = [&](Message& message) {
+            message.deferred = false;
+            message.skipped = skips;
+            if (!skips) message.rejection = Rejection{Rejection::Kind::undecodable, "no", "", 1};
+        };
+        const SliceOutcomes sorted =
+            sort_slice(scene.slice, scene.verdicts, policy({}), scene.order, finish);
+        EXPECT_TRUE(sorted.again);
+        EXPECT_THAT(sorted.fresh, testing::IsEmpty());
+        EXPECT_EQ(sorted.moves[0].totals.applied, 0);
+    }
+}
+
 }  // namespace
 }  // namespace onceward::test

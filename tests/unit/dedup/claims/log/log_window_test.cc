@@ -63,10 +63,24 @@ TEST(LogWindow, TellsWhoLookedThatSomethingWasPutInSince) {
     const Claim wanted = claim(digest(1));
     std::vector<ClaimAnswer> answers(1);
     std::vector<LogWindow::Suspect> suspects;
-    const std::uint64_t before = window.look_up({&wanted, 1}, answers, suspects);
+    const std::uint64_t before = window.look_up({&wanted, 1}, answers, suspects).version;
     EXPECT_EQ(window.position().version, before);
     take_in(window, 1, 1, digest(1));
     EXPECT_NE(window.position().version, before);
+}
+
+TEST(LogWindow, ALookUpSaysUpToWhereItLooked) {
+    LogWindow window;
+    window.begin({.generation = 1, .floor = 0, .evictions = 3});
+    take_in(window, 1, 7, digest(1));
+    const Claim wanted = claim(digest(2));
+    std::vector<ClaimAnswer> answers(1);
+    std::vector<LogWindow::Suspect> suspects;
+    const LogWindow::Position looked = window.look_up({&wanted, 1}, answers, suspects);
+    take_in(window, 1, 8, digest(2));
+    EXPECT_EQ(looked.generation, 1);
+    EXPECT_EQ(looked.last, 7);
+    EXPECT_EQ(looked.evictions, 3);
 }
 
 // Otherwise a batch that looked before both would append a key of that segment once more.
@@ -341,6 +355,19 @@ TEST(LogAppend, ClaimsWithoutAFingerprintAmongOthersHaveZeros) {
     EXPECT_EQ(batch.fingerprints[0], Digest{});
     EXPECT_EQ(batch.fingerprints[1], digest(9));
     EXPECT_EQ(batch.fingerprints[2], Digest{});
+}
+
+// It is called before each batch while memory is short.
+TEST(LogWindow, TheNextLookForSegmentsIsNeverPutOff) {
+    using namespace std::chrono_literals;
+    LogWindow window;
+    const auto soon = LogWindow::Clock::now() + 100ms;
+    window.next_segments_look = soon;
+    window.look_for_segments_soon();
+    EXPECT_EQ(window.next_segments_look.load(), soon);
+    window.next_segments_look = LogWindow::Clock::now() + 1h;
+    window.look_for_segments_soon();
+    EXPECT_LE(window.next_segments_look.load(), LogWindow::Clock::now() + 1s);
 }
 
 }  // namespace
