@@ -13,8 +13,8 @@ const std::vector<OptionSpec> admin_options = {
     {"admin.tls.certificate", "",
      into([](To& to) { return &to.configuration.admin_access.certificate_file; }),
      "A PEM file with the certificate and its chain; relative to this configuration's folder. "
-     "Without it the admin port speaks plain HTTP, and tokens that may operate are refused "
-     "but on loopback.",
+     "Without it the admin port speaks plain HTTP, and tokens that may operate are accepted only "
+     "on loopback.",
      "Probes and scrapers have to use HTTPS then."},
     {"admin.tls.key", "", into([](To& to) { return &to.configuration.admin_access.key_file; }),
      "The PEM file with the certificate's private key."},

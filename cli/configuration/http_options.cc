@@ -196,8 +196,8 @@ const std::vector<OptionSpec> http_entries = {
      "`standard_webhooks` (`webhook-signature`), which signs `webhook-id` and `webhook-timestamp` "
      "too: its key is `key: {header: webhook-id}`."},
     {"http.routes[].signature.secret", "", into([](To& to) { return &to.route->secret; }),
-     "What it is signed with; of `standard_webhooks` as the provider shows it, `whsec_...`. Never "
-     "printed."},
+     "The secret that the signature is made with. For `standard_webhooks` write it as the provider "
+     "shows it, `whsec_...`. It is never printed."},
     {"http.routes[].signature.previous_secret", "",
      into([](To& to) { return &to.route->previous_secret; }),
      "A second secret that is accepted too, while the secret is being changed."},

@@ -44,7 +44,7 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      into([](To& to) { return &to.topic->key.on_missing; }, {"reject", "derive", "skip"}),
      "A message without a key: `reject` it, `derive` one from topic, partition and offset, or "
      "`skip` and count it.",
-     "`derive` applies a message that was produced twice twice."},
+     "With `derive`, a message that was produced twice is applied twice."},
     {"topics[].key.on_invalid", "reject",
      into([](To& to) { return &to.topic->key.on_invalid; }, {"reject", "derive", "skip"}),
      "The same for a key that breaks the rules above."},
@@ -69,7 +69,7 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "What to do with a conflict. `dead_letter` stores it with the class `conflict`, both "
      "fingerprints and the place of the message that has the key. `ignore` only counts it. `halt` "
      "stops the topic before it.",
-     "What `ignore` passes exists only in the topic that it came from."},
+     "With `ignore`, the message is stored nowhere: it exists only in its topic."},
     {"topics[].ledger.name", "<group>/<topic>", into([](To& to) { return &to.ledger.name; }),
      "Topics that name the same ledger share their claims: a key that came in one is a duplicate "
      "in the other, if the operations are the same too. For a route the default is "
@@ -86,10 +86,10 @@ const std::vector<OptionSpec> key_and_ledger_options = {
       {"table", "log", "lease", "auto"}},
      "How claims are kept. `log`: appended without an index, several times as fast; each process "
      "remembers the digests. `table`: plain rows under a unique index, which anyone can query, and "
-     "in which `once()` and the inbox can claim as well. Both are exact. `auto`, of a topic: the "
-     "store that the ledger has, table or log, also when `onceward ledger convert` changes it "
-     "while the workers run; a new ledger is a `log`. "
-     "`lease`, with a `webhook` or an `upstream` alone: each key is claimed in one "
+     "in which `once()` and the inbox can claim as well. Both are exact. `auto`, only for topics: "
+     "the store that an existing ledger has, table or log, even if `onceward ledger convert` "
+     "changes it while the workers run; a new ledger is a `log`. "
+     "`lease`, only with a `webhook` or an `upstream`: each key is claimed in one "
      "transaction and its end is written in another.",
      "`log` takes memory in each process: 22 to 43 bytes a claim until its table is sealed "
      "(`rotate_claims`), 1.1 to 2.3 after that, and no more than `memory.claims`; with `reach: "

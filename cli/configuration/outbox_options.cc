@@ -11,15 +11,15 @@ namespace {
 template <OutboxOptions MessageTarget::*outbox>
 const std::vector<OptionSpec> entries = {
     {"topics[].sink.outbox.topic", "", into([](To& to) { return &(to.*outbox).topic; }),
-     "The topic to which each message is published: as a row of Onceward's own table `outbox`, in "
-     "the message's transaction, which a relay in one of the group's processes sends. With an id "
-     "in the header `onceward-id`, which stays the same if the record is sent again.",
+     "The topic to which each message is published. The message's transaction writes a row into "
+     "Onceward's own table `outbox`, and a relay in one of the group's processes sends it. The "
+     "header `onceward-id` has an id that stays the same if the record is sent again.",
      "A row is written and deleted for each message. Records with the same key are sent one at a "
      "time, so a single key is as fast as the brokers' answers."},
     {"topics[].sink.outbox.key", "<{metadata: record_key}>",
      into([](To& to) { return &(to.*outbox).key; }),
-     "The record's key. Records with one key are sent in their order; a message without it makes "
-     "one without a key, in no order."},
+     "The record's key. Records with the same key are sent in order. If the message has no such "
+     "value, the record has no key, and its order is not kept."},
     {"topics[].sink.outbox.payload", "<{metadata: payload}>",
      into([](To& to) { return &(to.*outbox).payload; }),
      "What is published. Text and bytes are sent as they are, all else as JSON. A message without "

@@ -8,10 +8,10 @@ const std::vector<OptionSpec> process_options = {
      "The consumer group. Fences, and by default operations and ledgers, belong to it: another "
      "name starts from the beginning."},
     {"workers", "1", into([](To& to) { return &to.configuration.workers; }, {1, 256}),
-     "Workers in this process, each with a consumer and a session of its own; so many for each "
-     "PostgreSQL server that topics are on.",
-     "Each holds up to three batches in memory, one session and two threads. More workers than "
-     "partitions are idle."},
+     "Workers in this process, each with a consumer and a session of its own. This many are "
+     "started for each PostgreSQL server that has topics.",
+     "Each has one session and two threads, and holds up to three batches of a topic in memory, 32 "
+     "of all its topics. More workers than partitions are idle."},
     {"drain_timeout", "10s",
      into([](To& to) { return &to.configuration.drain_timeout; }, {100, hour}),
      "How long a shutdown or a revoked partition waits for the batch in flight before it is rolled "
@@ -62,12 +62,12 @@ const std::vector<OptionSpec> process_options = {
     {"postgres.idle_in_transaction_timeout", "30s",
      into([](To& to) { return &to.configuration.postgres.idle_in_transaction_timeout; },
           {second, hour}),
-     "The server ends a session that is idle inside a transaction for longer: frees the locks of a "
-     "worker that is frozen between statements.",
+     "The server ends a session that is idle inside a transaction for longer. This frees the locks "
+     "of a worker that is frozen between statements.",
      "Longer makes others wait longer for a frozen worker."},
     {"postgres.tcp_user_timeout", "15s",
      into([](To& to) { return &to.configuration.postgres.tcp_user_timeout; }, {second, hour}),
-     "Bytes unacknowledged for longer mean that the peer is gone, on both ends.",
+     "If sent bytes are not acknowledged for longer, worker and server each close the connection.",
      "Shorter notices a dead network sooner, and ends sessions in a short outage."},
     {"postgres.client_check_interval", "2s",
      into([](To& to) { return &to.configuration.postgres.client_check_interval; }, {100, hour}),
@@ -86,8 +86,8 @@ const std::vector<OptionSpec> process_options = {
      "As `postgres.schema`."},
     {"batch.messages", "5000",
      into([](To& to) { return &to.configuration.batch.messages; }, {1, 1'000'000}),
-     "Most messages in one transaction. There is no timer: a batch is what arrived during the "
-     "commit before it.",
+     "The maximum number of messages in one transaction. There is no timer: a batch has the "
+     "messages that arrived during the commit before it.",
      "More is faster under load and holds more memory and locks."},
     {"batch.bytes", "8MiB",
      into_size([](To& to) { return &to.configuration.batch.bytes; }, {1024, std::int64_t{1} << 30}),
@@ -109,7 +109,7 @@ const std::vector<OptionSpec> process_options = {
      "up in PostgreSQL.",
      "If it is too little, each batch reads more blocks: several times slower, and never wrong. If "
      "recent claims alone are more than this, batches pause a little until their table is sealed. "
-     "Not so with `reach: partition`: there it bounds the filters alone."},
+     "With `reach: partition` the option limits only the filters, and batches do not pause."},
     {"logging.level", "info",
      into([](To& to) { return &to.configuration.logging.level; },
           {"debug", "info", "warning", "error", "off"}),
@@ -119,9 +119,9 @@ const std::vector<OptionSpec> process_options = {
      "Lines for people, or one JSON object a line."},
     {"admin.listen", "127.0.0.1:9464", into([](To& to) { return &to.configuration.admin_text; }),
      "Where `/metrics`, `/livez` and `/readyz` are served: `host:port`, or `off`. Port 0 lets the "
-     "system choose one, which is logged. Who may read and act there is in the options below.",
-     "Two processes on one machine need two ports; the one that finds it taken runs without, says "
-     "so and tries again."},
+     "system choose one, which is logged. The options below say who may read and act there.",
+     "Two processes on one machine need two ports. A process that finds its port taken runs "
+     "without it, logs that and tries again."},
     {"admin.page", "<on if admin.listen is a loopback address, else off>",
      into([](To& to) { return &to.configuration.admin_page; }, {"off", "on"}),
      "Whether the admin port also serves a web page at `/`: topics, partitions, key search, dead "

@@ -19,9 +19,9 @@ instead. Anchors, aliases and tags are not allowed.
 
 **Variables.** `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `${file:path}` (without its
 last newline; relative to the configuration's folder) are put into values after the YAML was read,
-so what they hold cannot add options. `$$` is a `$`. One that is not set is a warning in `check`,
-and in `describe` where the contract does not hang on it; it is an error with `--strict-env` and in
-all other commands.
+so what they hold cannot add options. `$$` is a `$`. A variable that is not set is a warning in
+`check`, and in `describe` if the contract does not depend on it; it is an error with `--strict-env`
+and in all other commands.
 
 **Secrets** (each `dsn`, passwords and keys among librdkafka's properties) are never printed,
 neither in logs nor in messages about mistakes.
@@ -61,7 +61,7 @@ An entry of `key.sources` is one of `{header: NAME}`, `{field: PATH}`, `{fields:
 (one key of several fields), `record_key`, `cloudevents` (source and id), `coordinates` (topic,
 partition, offset) or `payload_sha256`. With
 `strip_quotes: true` a header that begins with a quote is read as a string of RFC 8941, as an HTTP
-request's key is: its parameters are ignored, and what is no such string is an invalid key. A key
+request's key is: its parameters are ignored, and any other value is an invalid key. A key
 found in a header is another key than the same text in the record's key; two sources with the same
 `kind: NAME` share their keys.
 

@@ -40,12 +40,13 @@ const std::vector<OptionSpec> result_options = {
      into_size([](To& to) { return &to.topic->answers.limits.max_bytes; },
                {1, std::int64_t{64} << 20}),
      "With `results` (`results: {}` is enough) or `reply` the sink's result of each message is "
-     "stored with its claim, for as long as that, and is the answer to each duplicate. This is the "
-     "most that headers and body of one may take.",
+     "stored for as long as its claim, and is the answer to each duplicate. This option is the "
+     "maximum size of the headers and body of one result.",
      "Each result is a row of that size, and read again for each replay."},
     {"topics[].results.on_too_large", "drop_body",
      into([](To& to) { return &to.topic->answers.limits.on_too_large; }, {"drop_body", "reject"}),
-     "Above that: `drop_body` drops body and headers, in the first answer and in the replays, with "
+     "What to do with a larger result. `drop_body` drops body and headers, in the first answer and "
+     "in the replays, with "
      "the header `onceward-body-dropped`; `reject` rejects the message, and nothing of it is "
      "written."},
     {"topics[].results.headers", "<content-*, location, etag, last-modified, link>",

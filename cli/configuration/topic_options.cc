@@ -5,7 +5,7 @@ namespace onceward {
 
 const std::vector<OptionSpec> topic_options = {
     {"topics[].name", must_be_given, into([](To& to) { return &to.topic->name; }),
-     "The topic's name; no pattern."},
+     "The topic's name. Patterns are not supported."},
     {"topics[].database", "postgres", into([](To& to) { return &to.topic->database; }),
      "The PostgreSQL server that has the topic's fences, ledger, dead letters and sink: "
      "`postgres`, or a name in `databases`.",
@@ -22,8 +22,8 @@ const std::vector<OptionSpec> topic_options = {
      "payload."},
     {"topics[].registry", "<the only one, where the format needs one>",
      into([](To& to) { return &to.topic->registry; }),
-     "The registry that has the messages' schemas: a name in `registries`. Each message names its "
-     "schema, as `framing: confluent` has it, which this implies. JSON is read without its schema.",
+     "The registry that has the messages' schemas: a name in `registries`. It implies `framing: "
+     "confluent`, in which each message names its schema. JSON is read without its schema.",
      "A partition waits while the schema of its next message cannot be fetched. A message whose "
      "schema the registry does not have goes to the dead letters."},
     {"topics[].envelope", "none",
@@ -61,12 +61,12 @@ const std::vector<OptionSpec> topic_options = {
      "`latest` skips what the topic holds now."},
     {"topics[].on_out_of_range", "halt",
      into([](To& to) { return &to.topic->on_out_of_range; }, {"halt", "earliest", "latest"}),
-     "What to do when the log no longer holds the fence's offset. `halt` stops the topic and says "
-     "which offsets are gone.",
+     "What to do when the log no longer holds the fence's offset. `halt` halts the partition, and "
+     "a log line names the offsets that are gone.",
      "`earliest` and `latest` continue, and the offsets in between are lost."},
     {"topics[].on_reject", "dead_letter",
      into([](To& to) { return &to.topic->reject.action; }, {"dead_letter", "halt"}),
-     "What to do with a message that cannot be applied: into the dead letters, in the same "
+     "What to do with a message that cannot be applied: write it to the dead letters, in the same "
      "transaction, or stop the topic."},
     {"topics[].reject_cap.share", "0.5",
      into([](To& to) { return &to.topic->reject.cap_share; }, {0, 1}),
@@ -92,9 +92,9 @@ const std::vector<OptionSpec> topic_options = {
     {"topics[].order", "by_partition",
      into([](To& to) { return &to.topic->reject.order; }, {"by_partition", "by_key"}),
      "What a dead letter means for the messages after it. `by_partition`: nothing, they are "
-     "applied in offset order without it. `by_key`: those with the same record key (Kafka's own, "
-     "not the idempotency key) follow it into the dead letters, with the class `behind`, as long "
-     "as one of that key is open; messages without a record key never.",
+     "applied in offset order without it. `by_key`: as long as a dead letter of a record key is "
+     "open (Kafka's own key, not the idempotency key), each further message with that key becomes "
+     "a dead letter of the class `behind`. Messages without a record key are not affected.",
      "`by_key` checks the open dead letters in each transaction: one probe if the topic has none, "
      "else one for each message; a batch that has such a key is done twice."},
     {"topics[].hot_key.most", "0",

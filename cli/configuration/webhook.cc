@@ -42,12 +42,12 @@ const std::vector<OptionSpec> webhook_options = {
     {"topics[].sink.webhook.retry_on", "", into([](To& to) { return &to.webhook.retry_on; }),
      "Further statuses from 400 to 499 that are tried again, such as `[409]` if the receiver "
      "answers so while a first try still runs.",
-     "One that never ends stops its partition for good."},
+     "If the receiver never stops answering with such a status, the partition waits for ever."},
     {"topics[].sink.webhook.key_header", "Idempotency-Key",
      into([](To& to) { return &to.webhook.key_header; }),
      "The header with the key by which the receiver recognises a repeat: a UUID derived from the "
      "message's own key, in quotes (RFC 8941), the same on each try.",
-     "Under another name there is no protection until the receiver reads it."},
+     "If the receiver does not read the header of this name, repeated calls are not recognised."},
     {"topics[].sink.webhook.content_type", "application/json",
      into([](To& to) { return &to.webhook.content_type; }),
      "The header `Content-Type` of each call."},
@@ -70,8 +70,7 @@ const std::vector<OptionSpec> webhook_options = {
      "Most bytes of an answer's body that are read. If it is longer, only the status counts and "
      "the body is not kept, whatever `results` says."},
     {"topics[].sink.webhook.sign.secret", "", into([](To& to) { return &to.webhook.sign_secret; }),
-     "Each call is signed with it; of `standard_webhooks` in its form, `whsec_` and base64 of 24 "
-     "to "
+     "Each call is signed with it. For `standard_webhooks` it is `whsec_` and the base64 of 24 to "
      "64 bytes."},
     {"topics[].sink.webhook.sign.scheme", "onceward",
      into([](To& to) { return &to.webhook.sign_scheme; }, {"onceward", "standard_webhooks"}),
