@@ -7,6 +7,12 @@
 namespace onceward {
 namespace {
 
+// DANGER: the longest that librdkafka allows. If it gives up a request that waits for the group's
+// coordinator, it uses freed memory once the coordinator is back, and may crash (2.14 and 2.15; its
+// pull request 5397). While the request waits, librdkafka looks for the coordinator by itself. Once
+// it was sent, it ends after socket.timeout.ms.
+constexpr int coordinator_timeout_ms = 3'600'000;
+
 // Whether a description came with an error: it may be null, or mean no error.
 bool has_error(const rd_kafka_error_t* error) {
     return error != nullptr && rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -72,9 +78,9 @@ void GroupQuestion::ask(rd_kafka_t* client, const std::string& group,
                             admin_options(client, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS).get(),
                             answers_.get());
     const char* groups[] = {group.c_str()};
-    rd_kafka_DescribeConsumerGroups(
-        client, groups, 1, admin_options(client, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS).get(),
-        answers_.get());
+    const KafkaAdminOptions options =
+        admin_options(client, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, coordinator_timeout_ms);
+    rd_kafka_DescribeConsumerGroups(client, groups, 1, options.get(), answers_.get());
 }
 
 std::optional<GroupSight> GroupQuestion::told(rd_kafka_t* client) {

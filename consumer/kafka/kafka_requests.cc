@@ -13,11 +13,10 @@ std::optional<std::string_view> bytes_at(const void* begin, std::size_t size) {
 
 }  // namespace
 
-KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation) {
+KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation, int timeout_ms) {
     KafkaAdminOptions options(rd_kafka_AdminOptions_new(client, operation));
     std::array<char, 256> text{};
-    rd_kafka_AdminOptions_set_request_timeout(options.get(), query_timeout_ms, text.data(),
-                                              text.size());
+    rd_kafka_AdminOptions_set_request_timeout(options.get(), timeout_ms, text.data(), text.size());
     return options;
 }
 

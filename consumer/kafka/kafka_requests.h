@@ -31,7 +31,8 @@ KafkaClient make_consumer(const KafkaOptions& options, int worker, ClientCallbac
 inline constexpr int query_timeout_ms = 5000;
 
 // For an admin request, with that time limit.
-KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation);
+KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation,
+                                int timeout_ms = query_timeout_ms);
 
 // Adds the partition to the list.
 rd_kafka_topic_partition_t* add_to(const KafkaTopicPartitionList& list,

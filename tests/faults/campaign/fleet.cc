@@ -62,6 +62,8 @@ void Fleet::launch(int slot, Worker& worker) {
     } else {
         options.command = {ONCEWARD_EXECUTABLE, "run", "--config", configuration.string()};
     }
+    // An option of jemalloc: freed memory is overwritten, so that its use ends the process.
+    options.environment.push_back("MALLOC_CONF=junk:free");
     if (plan_.trial == Trial::clocks) {
         for (std::string& entry : false_clock(names_.clock(slot)))
             options.environment.push_back(std::move(entry));
