@@ -16,8 +16,8 @@ class StopRequest {
     StopRequest& operator=(const StopRequest&) = delete;
 
   private:
-    struct sigaction previous_interrupt_{};
-    struct sigaction previous_terminate_{};
+    struct sigaction previous_interrupt_ {};
+    struct sigaction previous_terminate_ {};
 };
 
 bool stop_requested();
@@ -36,7 +36,7 @@ class HangUpNoted {
     static bool taken();
 
   private:
-    struct sigaction previous_{};
+    struct sigaction previous_ {};
 };
 
 // Sleeps for that long, or until a signal of the process comes. For the main thread, which gets

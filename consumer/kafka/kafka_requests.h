@@ -30,7 +30,7 @@ KafkaClient make_consumer(const KafkaOptions& options, int worker, ClientCallbac
 // How long the brokers have for an answer, in milliseconds.
 inline constexpr int query_timeout_ms = 5000;
 
-// For an admin request, with that time limit.
+// For an admin request, which librdkafka gives up after `timeout_ms`.
 KafkaAdminOptions admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation,
                                 int timeout_ms = query_timeout_ms);
 

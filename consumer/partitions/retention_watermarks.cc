@@ -56,9 +56,10 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
                 found.missed = partition;
                 return found;
             }
+            if (!sampled) continue;
             // Only now: if PostgreSQL had failed, the answer would be lost and be asked for late.
             if (found.listed) next_list_[partition.topic] = now + every_;
-            if (sampled) return found;
+            return found;
         } catch (const KafkaError& error) {
             // DANGER: not for long. With `reach: partition` a key that moved to an added partition
             // is applied again until this worker has asked how many there are.

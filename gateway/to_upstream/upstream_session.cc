@@ -29,9 +29,9 @@ ConnectionOptions status_session(ConnectionOptions options) {
 
 }  // namespace
 
-UpstreamSession::UpstreamSession(const UpstreamRequestOptions& options, const std::stop_token& stop)
+UpstreamSession::UpstreamSession(const UpstreamRequestOptions& options, std::stop_token stop)
     : options_(options),
-      stop_(stop),
+      stop_(std::move(stop)),
       client_(options.client()),
       session_({.connection = options.postgres,
                 .guard = options.guard,

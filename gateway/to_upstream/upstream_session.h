@@ -49,8 +49,8 @@ struct ClaimInDoubt {
 
 class UpstreamSession {
   public:
-    // Both outlive it. After a stop request, what PostgreSQL does not accept is given up.
-    UpstreamSession(const UpstreamRequestOptions& options, const std::stop_token& stop);
+    // The options outlive it. After a stop request, what PostgreSQL does not accept is given up.
+    UpstreamSession(const UpstreamRequestOptions& options, std::stop_token stop);
 
     struct Carried {
         KeyedOutcome outcome;
@@ -93,7 +93,7 @@ class UpstreamSession {
     void set_up(Connection& connection);
 
     const UpstreamRequestOptions& options_;
-    const std::stop_token& stop_;
+    std::stop_token stop_;
     UpstreamClient client_;
     std::optional<RegisteredLedger> registered_;
     std::unique_ptr<ResultStore> results_;
