@@ -261,9 +261,7 @@ TEST_F(AtOnceTest, ALostAnswerIsDecidedByTheFenceAndTheClaims) {
 TEST_F(AtOnceTest, AKeyThatOnlyASegmentHoldsIsADuplicate) {
     CoreWorker before(log_, sink_, options("before"));
     ASSERT_EQ(land(before, "a", 3), 3);
-    rotate();
-    ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
-    ASSERT_EQ(drop_sealed_logs(leader_, registered_.ledger), 1);
+    ASSERT_NO_FATAL_FAILURE(seal());
     CoreWorker late(log_, sink_, options("late"));
     append_keys(log_, 0, "a", 3);
     ASSERT_TRUE(late.run());
@@ -279,9 +277,10 @@ TEST_F(AtOnceTest, ABatchThatWasWaitedForIsSeen) {
     Database holder(schema_.server().dsn);
     holder.execute("SET search_path TO " + schema_.name());
     holder.execute("BEGIN; SELECT pg_advisory_xact_lock(1330524999, 1)");
-    holder.execute("INSERT INTO claims_1_1 (source, partitions, first_offsets, last_offsets, "
-                   "digests) VALUES (1, '{0}', '{0}', '{0}', uuid_send('" +
-                   uuid_text(scripted_digest("b0")) + "'::uuid))");
+    holder.execute(
+        "INSERT INTO claims_1_1 (source, partitions, first_offsets, last_offsets, "
+        "digests) VALUES (1, '{0}', '{0}', '{0}', uuid_send('" +
+        uuid_text(scripted_digest("b0")) + "'::uuid))");
     append_keys(log_, 0, "b", 1);
     auto running = std::async(std::launch::async, [&] { return worker.run(); });
     EXPECT_TRUE(eventually(std::chrono::seconds(10), [&] { return waits_for_lock("worker"); }));

@@ -19,6 +19,12 @@
 
 namespace onceward::support {
 
+// A claim of a key of the scripted log, from the first offset of a partition.
+inline Claim claim_of(const std::string& key, std::optional<Digest> fingerprint = std::nullopt,
+                      int partition = 0) {
+    return {scripted_digest(key), fingerprint, Partition{partition}, Offset{0}};
+}
+
 class CoreTest : public ::testing::Test {
   protected:
     CoreWorkerOptions options(const std::string& name = "worker") {
@@ -31,6 +37,12 @@ class CoreTest : public ::testing::Test {
         return options;
     }
     Database& database() { return schema_.database(); }
+    // For a session of the worker's role that waits_for_lock() can be asked about.
+    ConnectionOptions named(const std::string& application) {
+        ConnectionOptions options = schema_.worker();
+        options.application_name = application;
+        return options;
+    }
     std::uint16_t server_port() {
         return static_cast<std::uint16_t>(database().number("SELECT inet_server_port()"));
     }
@@ -49,6 +61,13 @@ class CoreTest : public ::testing::Test {
         return database().number(
             "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = '" +
             schema_.name() + "'::regnamespace AND relname ~ '^" + pattern + "$'");
+    }
+    // As retention does it with what has expired: the log's floor, the list, the tables.
+    void drop_first_generation() {
+        database().execute(
+            "UPDATE ledgers SET log_floor = greatest(log_floor, 1); DELETE FROM generations WHERE "
+            "generation = 1");
+        database().execute("SELECT drop_generation(1, 1)");
     }
     // Takes the key's claim out of the first ledger. Returns how many there were.
     std::int64_t take_out(const std::string& key) {
@@ -113,6 +132,12 @@ class SealingTest : public CoreTest {
         CoreWorkerOptions mine = options(name);
         mine.batch_messages = 300;
         return mine;
+    }
+    // Ends the generation, and makes a segment of it.
+    void seal(const SealingOptions& options = small_shards) {
+        rotate();
+        ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, options).sealed);
+        ASSERT_EQ(drop_sealed_logs(leader_, registered_.ledger), 1);
     }
     // A worker for each of the two partitions, while one generation after another is sealed.
     void run_through_the_sealing(

@@ -12,7 +12,6 @@
 #include "lab/embedded/child_process.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
-#include "tests/support/unique.h"
 
 namespace onceward::kafka_tests {
 namespace {
@@ -127,11 +126,8 @@ TEST_F(Frozen, AWorkerFrozenInsideATransactionWakesAndCommitsNothingWhileAnother
 
 TEST(SinkTable, ATopicWhoseTableChangedStopsTheOtherGoesOnAndItComesBackByItself) {
     Scene scene;
-    const std::string second = support::unique_name("topic");
-    scene.kafka().create_topic(second, 1);
-    scene.add_table("others");
     WorkerOptions options = scene.options();
-    options.topics.push_back(scene.worker_topic(second, "others"));
+    const std::string second = scene.add_other_topic(options);
     Worker& worker = scene.start(std::move(options));
     const auto others = [&] { return scene.database().number("SELECT count(*) FROM others"); };
     scene.send(20);
@@ -165,15 +161,12 @@ class DamagedLedger final : public ClaimStore {
 // A worker follows its ledgers while it has nothing to do.
 TEST(Ledgers, OneThatCannotBeReadStopsItsOwnTopicAloneAlsoWithoutMessages) {
     Scene scene;
-    const std::string second = support::unique_name("topic");
-    scene.kafka().create_topic(second, 1);
-    scene.add_table("others");
     WorkerOptions options = scene.options();
     options.first_retry = 1h;
     options.topics[0].claims = [](const RegisteredLedger&) {
         return std::make_unique<DamagedLedger>();
     };
-    options.topics.push_back(scene.worker_topic(second, "others"));
+    const std::string second = scene.add_other_topic(options);
     Worker& worker = scene.start(std::move(options));
     EXPECT_THAT(Scene::halted(worker), HasSubstr("not a filter"));
     scene.kafka().produce(second, scene.make(20, 0));

@@ -21,11 +21,9 @@ class LockedTable : public testing::Test {
   protected:
     // `lock_timeout`: how long one try of the locked topic holds up the writer.
     Worker& start(milliseconds lock_timeout) {
-        scene_.kafka().create_topic(other_, 1);
-        scene_.add_table("others");
         WorkerOptions options = scene_.options();
         options.postgres.lock_timeout = lock_timeout;
-        options.topics.push_back(scene_.worker_topic(other_, "others"));
+        other_ = scene_.add_other_topic(options);
         return scene_.start(std::move(options));
     }
     void send_others(int messages) {
@@ -57,7 +55,7 @@ class LockedTable : public testing::Test {
 
     Scene scene_;
     support::Database looker_{scene_.schema().server().dsn};
-    const std::string other_ = scene_.topic() + "_other";
+    std::string other_;  // since start()
     std::int64_t sent_ = 0;
 };
 

@@ -62,11 +62,8 @@ TEST(Pause, StopsATopicInAllWorkersWithoutARebalanceAndResumeReadsOnFromTheFence
 
 TEST(Pause, LeavesOtherTopicsAlone) {
     Scene scene;
-    const std::string other = scene.topic() + "_other";
-    scene.kafka().create_topic(other, 1);
-    scene.add_table("others");
     WorkerOptions options = scene.options();
-    options.topics.push_back(scene.worker_topic(other, "others"));
+    const std::string other = scene.add_other_topic(options);
     Worker& worker = scene.start(std::move(options));
     EXPECT_EQ(run(scene, {"pause", scene.topic()}), 0);
     EXPECT_TRUE(eventually(patience, [&] { return worker.status().paused.size() == 1; }));

@@ -101,11 +101,8 @@ TEST(Registry, WhileItIsAwayPartitionsWaitAndNothingIsLostOrRejected) {
 TEST(Registry, AnotherTopicOfTheWorkerIsNotHeldUp) {
     RegistryScene here;
     here.registry.answer_with(503);
-    const std::string other = here.scene.topic() + "_other";
-    here.scene.kafka().create_topic(other, 1);
-    here.scene.add_table("others");
     WorkerOptions options = here.options();
-    options.topics.push_back(here.scene.worker_topic(other, "others"));
+    const std::string other = here.scene.add_other_topic(options);
     here.send(here.framed(1, 10));
     Worker& worker = here.scene.start(std::move(options));
     ASSERT_TRUE(RegistryScene::awaits(worker, 1, "503"));

@@ -88,6 +88,14 @@ WorkerOptions Scene::options() {
     return options;
 }
 
+std::string Scene::add_other_topic(WorkerOptions& options) {
+    const std::string other = topic_ + "_other";
+    kafka_.create_topic(other, 1);
+    add_table("others");
+    options.topics.push_back(worker_topic(other, "others"));
+    return other;
+}
+
 Worker& Scene::start(WorkerOptions options) {
     workers_.push_back(std::make_unique<Worker>(std::move(options)));
     workers_.back()->start();

@@ -51,6 +51,8 @@ class Scene {
     WorkerOptions options();
     WorkerTopic worker_topic(const std::string& topic, const std::string& table = "effects");
     std::string add_table(const std::string& table);
+    // Adds one more topic, with the table `others`, to the worker's. Returns its name.
+    std::string add_other_topic(WorkerOptions& options);
     Worker& start(WorkerOptions options);
     Worker& start() { return start(options()); }
     void stop(Worker& worker);

@@ -162,9 +162,6 @@ TEST_F(Calls, AWorkerThatLeavesHandsOverWhatItHasNotBegun) {
 
 // A topic of webhooks is not set aside for the others: its calls cannot be taken back.
 TEST_F(Calls, WhatWasAnsweredIsNotCalledAgainThoughTheLeasesAreLockedForAWhile) {
-    const std::string other = scene_.topic() + "_other";
-    scene_.kafka().create_topic(other, 1);
-    scene_.add_table("others");
     support::Database locker(scene_.schema().server().dsn);
     std::atomic<bool> locked{false};
     RecordingServer server([&](const RecordedCall&, int) {
@@ -176,7 +173,7 @@ TEST_F(Calls, WhatWasAnsweredIsNotCalledAgainThoughTheLeasesAreLockedForAWhile) 
     });
     WorkerOptions two = options(server);
     two.postgres.lock_timeout = 1500ms;
-    two.topics.push_back(scene_.worker_topic(other, "others"));
+    scene_.add_other_topic(two);
     const CapturedLog log;
     scene_.start(std::move(two));
     scene_.kafka().produce(scene_.topic(), scene_.make(5, 0));

@@ -9,16 +9,16 @@ namespace {
 TEST_F(LogStoreTest, AfterARoundTripWhatOthersAppendedIsKnownAsBefore) {
     Session one = session(), two = session();
     one.store.catch_up(one.connection);
-    const Claim first = claim("a");
+    const Claim first = claim_of("a");
     const auto planned = one.store.append_as_new({&first, 1});
     ASSERT_TRUE(planned);
     {
         OwnedTransaction whole(one.connection, OwnedTransaction::Begin::with_first);
-        const std::vector<QueryResult> results = whole.run_whole(*planned, [] {});
+        const std::vector<QueryResult> results = whole.run_whole(*planned);
         one.store.appended_as_new(results);
         one.store.committed();
     }
-    EXPECT_EQ(one.begin(claim("b")).verdict, Verdict::fresh);
+    EXPECT_EQ(one.begin(claim_of("b")).verdict, Verdict::fresh);
     EXPECT_EQ(two.verdict("k"), Verdict::fresh);
     ASSERT_EQ(one.settle(), Settlement::settled);
     one.commit();
@@ -40,9 +40,7 @@ TEST_F(LogStoreTest, AWorkerThatIsNeverIdleForgetsWhatHasExpired) {
     one.verdict("k");
     rotate();
     one.verdict("j");
-    database().execute(
-        "UPDATE ledgers SET log_floor = 1; DELETE FROM generations WHERE generation = 1");
-    database().execute("SELECT drop_generation(1, 1)");
+    drop_first_generation();
     one.verdict("l");
     EXPECT_EQ(one.store.window()->size(), 2U);
 }

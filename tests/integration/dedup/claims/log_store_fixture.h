@@ -54,21 +54,11 @@ class LogStoreTest : public CoreTest {
                 ++redone;
             }
         }
-        Verdict verdict(const std::string& key) {
-            return ask({scripted_digest(key), {}, Partition{0}, Offset{0}}).verdict;
-        }
+        Verdict verdict(const std::string& key) { return ask(claim_of(key)).verdict; }
         int redone = 0;
     };
-    static Claim claim(const std::string& key, std::optional<Digest> fingerprint = std::nullopt) {
-        return {scripted_digest(key), fingerprint, Partition{0}, Offset{0}};
-    }
     Session session(const std::string& name = "onceward") {
-        ConnectionOptions options = schema_.worker();
-        options.application_name = name;
-        return {options, registered_, windows_ ? windows_ : std::make_shared<LogWindows>()};
-    }
-    void rotate() {
-        database().execute("SELECT rotate_ledger(1, (SELECT max(generation) FROM generations))");
+        return {named(name), registered_, windows_ ? windows_ : std::make_shared<LogWindows>()};
     }
 
     RegisteredLedger registered_;

@@ -31,17 +31,17 @@ TEST_F(LogStoreTest, AKeyIsFreshOnceInEveryProcessAndAcrossRotations) {
 TEST_F(LogStoreTest, AnotherFingerprintIsAConflictInEveryProcess) {
     Session one = session(), two = session();
     const Digest first = digest_of_bytes("1"), second = digest_of_bytes("2");
-    EXPECT_EQ(one.ask(claim("k", first)).verdict, Verdict::fresh);
+    EXPECT_EQ(one.ask(claim_of("k", first)).verdict, Verdict::fresh);
     for (Session* each : {&one, &two}) {
-        EXPECT_EQ(each->ask(claim("k", second)).verdict, Verdict::conflict);
-        EXPECT_EQ(each->ask(claim("k", first)).verdict, Verdict::duplicate);
-        EXPECT_EQ(each->ask(claim("k")).fingerprint, first);
+        EXPECT_EQ(each->ask(claim_of("k", second)).verdict, Verdict::conflict);
+        EXPECT_EQ(each->ask(claim_of("k", first)).verdict, Verdict::duplicate);
+        EXPECT_EQ(each->ask(claim_of("k")).fingerprint, first);
     }
 }
 
 TEST_F(LogStoreTest, ARolledBackClaimIsFreshAgain) {
     Session one = session();
-    one.begin(claim("k"));
+    one.begin(claim_of("k"));
     EXPECT_EQ(one.settle(), Settlement::settled);
     one.open.reset();
     EXPECT_EQ(one.verdict("k"), Verdict::fresh);
@@ -51,9 +51,9 @@ TEST_F(LogStoreTest, ARolledBackClaimIsFreshAgain) {
 // is older than the lock.
 TEST_F(LogStoreTest, ABatchThatWasWaitedForIsSeen) {
     Session first = session("first"), second = session("second");
-    EXPECT_EQ(first.begin(claim("k")).verdict, Verdict::fresh);
+    EXPECT_EQ(first.begin(claim_of("k")).verdict, Verdict::fresh);
     ASSERT_EQ(first.settle(), Settlement::settled);
-    EXPECT_EQ(second.begin(claim("k")).verdict, Verdict::fresh) << "presumed";
+    EXPECT_EQ(second.begin(claim_of("k")).verdict, Verdict::fresh) << "presumed";
     std::future<Settlement> settled =
         std::async(std::launch::async, [&] { return second.settle(); });
     ASSERT_TRUE(eventually(10s, [&] { return waits_for_lock("second"); }));
@@ -69,7 +69,7 @@ TEST_F(LogStoreTest, ABatchThatWasWaitedForIsSeen) {
 TEST_F(LogStoreTest, WhatANeighbourPutIntoTheSharedWindowMeanwhileIsSeen) {
     windows_ = std::make_shared<LogWindows>();
     Session one = session(), two = session();
-    EXPECT_EQ(two.begin(claim("k")).verdict, Verdict::fresh);
+    EXPECT_EQ(two.begin(claim_of("k")).verdict, Verdict::fresh);
     EXPECT_EQ(one.verdict("k"), Verdict::fresh);
     ASSERT_EQ(one.store.window(), two.store.window());
     EXPECT_EQ(two.settle(), Settlement::again);
@@ -81,8 +81,8 @@ TEST_F(LogStoreTest, WhatANeighbourPutIntoTheSharedWindowMeanwhileIsSeen) {
 TEST_F(LogStoreTest, AKeyUnderWayInANeighbourIsADuplicateWithoutARedo) {
     windows_ = std::make_shared<LogWindows>();
     Session one = session(), two = session();
-    EXPECT_EQ(one.begin(claim("k", digest_of_bytes("1"))).verdict, Verdict::fresh);
-    EXPECT_EQ(two.begin(claim("k", digest_of_bytes("1"))).verdict, Verdict::duplicate);
+    EXPECT_EQ(one.begin(claim_of("k", digest_of_bytes("1"))).verdict, Verdict::fresh);
+    EXPECT_EQ(two.begin(claim_of("k", digest_of_bytes("1"))).verdict, Verdict::duplicate);
     ASSERT_EQ(one.settle(), Settlement::settled);
     std::future<Settlement> settled = std::async(std::launch::async, [&] { return two.settle(); });
     one.commit();
@@ -95,8 +95,8 @@ TEST_F(LogStoreTest, AKeyUnderWayInANeighbourIsADuplicateWithoutARedo) {
 TEST_F(LogStoreTest, AKeyUnderWayWithAnotherFingerprintIsAConflictOnceItIsCommitted) {
     windows_ = std::make_shared<LogWindows>();
     Session one = session(), two = session();
-    const Claim other = claim("k", digest_of_bytes("2"));
-    EXPECT_EQ(one.begin(claim("k", digest_of_bytes("1"))).verdict, Verdict::fresh);
+    const Claim other = claim_of("k", digest_of_bytes("2"));
+    EXPECT_EQ(one.begin(claim_of("k", digest_of_bytes("1"))).verdict, Verdict::fresh);
     EXPECT_EQ(two.begin(other).verdict, Verdict::fresh) << "presumed";
     ASSERT_EQ(one.settle(), Settlement::settled);
     one.commit();
@@ -116,8 +116,8 @@ TEST_F(LogStoreTest, AKeyUnderWayWithAnotherFingerprintIsAConflictOnceItIsCommit
 TEST_F(LogStoreTest, AKeyThatANeighbourRolledBackIsFreshInTheNextTry) {
     windows_ = std::make_shared<LogWindows>();
     Session one = session(), two = session();
-    one.begin(claim("k"));
-    EXPECT_EQ(two.begin(claim("k")).verdict, Verdict::duplicate);
+    one.begin(claim_of("k"));
+    EXPECT_EQ(two.begin(claim_of("k")).verdict, Verdict::duplicate);
     ASSERT_EQ(one.settle(), Settlement::settled);
     one.open.reset();
     one.store.ended();
@@ -131,8 +131,8 @@ TEST_F(LogStoreTest, AKeyThatANeighbourRolledBackIsFreshInTheNextTry) {
 TEST_F(LogStoreTest, ANeighbourThatDoesNotEndIsNotWaitedForForEver) {
     windows_ = std::make_shared<LogWindows>();
     Session one = session(), two = session();
-    one.begin(claim("k"));
-    EXPECT_EQ(two.begin(claim("k")).verdict, Verdict::duplicate);
+    one.begin(claim_of("k"));
+    EXPECT_EQ(two.begin(claim_of("k")).verdict, Verdict::duplicate);
     EXPECT_EQ(two.settle(), Settlement::again);
     two.open.reset();
     EXPECT_EQ(two.verdict("k"), Verdict::fresh);
@@ -141,7 +141,7 @@ TEST_F(LogStoreTest, ANeighbourThatDoesNotEndIsNotWaitedForForEver) {
 
 TEST_F(LogStoreTest, OtherKeysOfOthersAskForNoRedo) {
     Session one = session(), two = session();
-    EXPECT_EQ(two.begin(claim("mine")).verdict, Verdict::fresh);
+    EXPECT_EQ(two.begin(claim_of("mine")).verdict, Verdict::fresh);
     for (int i = 0; i < 5; ++i) one.verdict("k" + std::to_string(i));
     EXPECT_EQ(two.settle(), Settlement::settled);
     two.commit();
@@ -155,7 +155,7 @@ TEST_F(LogStoreTest, AWorkerThatOthersOvertakeManyTimesIsNotStarved) {
     int made = 0;
     int redone = 0;
     while (true) {
-        EXPECT_EQ(slow.begin(claim("slow")).verdict, Verdict::fresh);
+        EXPECT_EQ(slow.begin(claim_of("slow")).verdict, Verdict::fresh);
         for (int i = 0; i < 100; ++i) busy.verdict("k" + std::to_string(made++));
         if (slow.settle() == Settlement::settled) break;
         slow.open.reset();
@@ -207,7 +207,7 @@ TEST_F(LogStoreTest, SeqGoesOnThroughGenerationsAndIsNeverHandedOutAhead) {
 // What was dropped below a reader cannot be found by `seq > last`.
 TEST_F(LogStoreTest, AFloorAboveWhatWasReadMakesItReadAnew) {
     Session one = session(), two = session();
-    EXPECT_EQ(one.begin(claim("k")).verdict, Verdict::fresh);
+    EXPECT_EQ(one.begin(claim_of("k")).verdict, Verdict::fresh);
     const LogWindow* before = one.store.window();
     two.verdict("other");
     rotate();
@@ -231,7 +231,7 @@ TEST_F(LogStoreTest, AnEvictedKeyIsFreshAgain) {
             "''; UPDATE ledgers SET evictions = evictions + 1; COMMIT");
     };
     // Known as a duplicate before it was evicted, and not settled yet.
-    EXPECT_EQ(one.begin(claim("k")).verdict, Verdict::duplicate);
+    EXPECT_EQ(one.begin(claim_of("k")).verdict, Verdict::duplicate);
     evict();
     EXPECT_EQ(one.settle(), Settlement::again);
     one.open.reset();
@@ -244,7 +244,7 @@ TEST_F(LogStoreTest, ADuplicateNeedsNoLock) {
     one.verdict("k");
     Database holder(schema_.server().dsn);
     holder.execute("BEGIN; SELECT pg_advisory_xact_lock(1330524999, 1)");
-    one.begin(claim("k"));
+    one.begin(claim_of("k"));
     one.connection.execute("SET LOCAL lock_timeout = '1s'");
     EXPECT_EQ(one.settle(), Settlement::settled);
 }
@@ -278,7 +278,7 @@ TEST_F(LogStoreTest, WhatIsCommittedBehindALostNeighbourStaysOutOfTheNewWindow) 
     windows_ = std::make_shared<LogWindows>();
     Session one = session(), two = session();
     one.verdict("k");
-    two.begin(claim("late"));
+    two.begin(claim_of("late"));
     ASSERT_EQ(two.settle(), Settlement::settled);
     one.store.connection_lost();
     one.verdict("k");

@@ -2,6 +2,7 @@
 // A log's ledger whose segments are merged.
 
 #include "dedup/retention/merging.h"
+#include "dedup/retention/retention.h"
 #include "tests/integration/dedup/core_fixture.h"
 
 namespace onceward::support {
@@ -24,11 +25,6 @@ class MergeTest : public SealingTest {
         EXPECT_TRUE(worker.run());
         return worker.totals.applied - before;
     }
-    void seal() {
-        rotate();
-        ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
-        ASSERT_EQ(drop_sealed_logs(leader_, registered_.ledger), 1);
-    }
     // Makes `count` segments of a thousand keys each.
     void make_segments(CoreWorker& worker, int count) {
         for (int i = 0; i < count; ++i) {
@@ -38,6 +34,20 @@ class MergeTest : public SealingTest {
     }
     MergeReport merge(const MergeRule& rule = any_two) {
         return Merger(leader_, registered_.ledger, small_shards).step(rule, 1h);
+    }
+    // Retention in passes that follow each other at once.
+    RetentionOptions retention() {
+        return {.connection = schema_.worker(),
+                .ledgers = {ledger_},
+                .every = 20ms,
+                .sealing = small_shards,
+                .merge = any_two};
+    }
+    // Its passes have no time, so that a merge is begun and never gets further.
+    RetentionOptions retention_without_time() {
+        RetentionOptions options = retention();
+        options.merging = -1ms;
+        return options;
     }
     // Drops the tables that no generation and no segment has, as retention does.
     void drop_replaced() {

@@ -185,9 +185,7 @@ TEST_F(MergeTest, PublishingAMergeWaitsForWhoTakesAClaimOut) {
     holder.execute("SET search_path TO " + schema_.name());
     holder.execute("BEGIN; SELECT evict_claims(1, ARRAY['" + uuid_text(scripted_digest("k7")) +
                    "'::uuid], 'a test')");
-    ConnectionOptions named = schema_.worker();
-    named.application_name = "merger";
-    Connection session(named);
+    Connection session(named("merger"));
     auto merging = std::async(std::launch::async, [&] {
         return Merger(session, registered_.ledger, small_shards).step(any_two, 1h);
     });
@@ -202,18 +200,17 @@ TEST_F(MergeTest, PublishingAMergeWaitsForWhoTakesAClaimOut) {
 TEST_F(MergeTest, AMergeThatBreaksAContractIsAFailureOfItsLedgerAlone) {
     CoreWorker worker(log_, sink_, in_batches("worker"));
     make_segments(worker, 3);
-    database().execute("DELETE FROM sealed_1_2 WHERE first_digest = (SELECT first_digest FROM "
-                       "sealed_1_2 ORDER BY first_digest DESC LIMIT 1)");
+    database().execute(
+        "DELETE FROM sealed_1_2 WHERE first_digest = (SELECT first_digest FROM "
+        "sealed_1_2 ORDER BY first_digest DESC LIMIT 1)");
     const LedgerOptions other{.name = "other"};
     const std::string left =
-        "claims_" +
-        std::to_string(register_ledger(leader_, other, "group", "other").ledger) + "_999";
+        "claims_" + std::to_string(register_ledger(leader_, other, "group", "other").ledger) +
+        "_999";
     database().execute("CREATE TABLE " + left + " ()");
-    RetentionJob job({.connection = schema_.worker(),
-                      .ledgers = {ledger_, other},
-                      .every = 20ms,
-                      .sealing = small_shards,
-                      .merge = any_two});
+    RetentionOptions both = retention();
+    both.ledgers.push_back(other);
+    RetentionJob job(std::move(both));
     const std::jthread passes([&](std::stop_token stop) { job.run(std::move(stop)); });
     EXPECT_TRUE(eventually(10s, [&] { return tables(left) == 0; }));
     EXPECT_TRUE(eventually(10s, [&] { return job.counts().failed_ledgers.contains("ledger"); }));

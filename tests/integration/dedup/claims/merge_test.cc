@@ -152,17 +152,11 @@ TEST_F(MergeTest, RetentionMergesAndDropsWhatThatReplaced) {
 TEST_F(MergeTest, RetentionGivesUpAMergeOfALedgerThatLeftTheConfiguration) {
     CoreWorker worker(log_, sink_, in_batches("worker"));
     make_segments(worker, 2);
-    // Its passes have no time, so that the merge is begun and never gets further.
-    RetentionJob retention({.connection = schema_.worker(),
-                            .ledgers = {ledger_},
-                            .every = 20ms,
-                            .sealing = small_shards,
-                            .merge = any_two,
-                            .merging = -1ms});
-    const std::jthread passes([&](std::stop_token stop) { retention.run(std::move(stop)); });
+    RetentionJob job(retention_without_time());
+    const std::jthread passes([&](std::stop_token stop) { job.run(std::move(stop)); });
     ASSERT_TRUE(eventually(10s, [&] { return tables("sealed_1_1m1") == 1; }));
     EXPECT_FALSE(merge().merged);
-    retention.use({});
+    job.use({});
     EXPECT_TRUE(eventually(10s, [&] { return merge().merged; }));
 }
 
@@ -180,13 +174,8 @@ TEST_F(MergeTest, WorkersRunThroughMerges) {
 TEST_F(MergeTest, AMergeOfALostSessionBeginsFromNothing) {
     CoreWorker worker(log_, sink_, in_batches("worker"));
     make_segments(worker, 2);
-    RetentionJob retention({.connection = schema_.worker(),
-                            .ledgers = {ledger_},
-                            .every = 20ms,
-                            .sealing = small_shards,
-                            .merge = any_two,
-                            .merging = -1ms});
-    const std::jthread passes([&](std::stop_token stop) { retention.run(std::move(stop)); });
+    RetentionJob job(retention_without_time());
+    const std::jthread passes([&](std::stop_token stop) { job.run(std::move(stop)); });
     const auto made = [&] {
         return database().number("SELECT coalesce(max(oid::bigint), 0) FROM pg_class WHERE relname "
                                  "= 'sealed_1_1m1' AND relnamespace = '" +

@@ -2,8 +2,7 @@
 
 #include <future>
 
-#include "dedup/claims/log/partition_log_store.h"
-#include "dedup/ledger/ledger.h"
+#include "tests/integration/dedup/claims/partition_stores.h"
 #include "tests/integration/dedup/core_fixture.h"
 
 namespace onceward::support {
@@ -25,7 +24,7 @@ class PartitionLogTest : public CoreTest {
     }
     // As the processor claims it, until it is settled.
     static Verdict claim(PartitionLogStore& store, Connection& connection, const std::string& key) {
-        const Claim wanted = wanted_of(key);
+        const Claim wanted = claim_of(key);
         while (true) {
             store.catch_up(connection);
             OwnedTransaction transaction(connection);
@@ -35,21 +34,6 @@ class PartitionLogTest : public CoreTest {
             store.committed();
             return verdict;
         }
-    }
-    static Claim wanted_of(const std::string& key) {
-        return {scripted_digest(key), {}, Partition{0}, Offset{0}};
-    }
-    // With the claims of these partitions, in a process of its own.
-    static PartitionLogStore store_of(Connection& connection, const RegisteredLedger& registered,
-                                      int partition = 0) {
-        PartitionLogStore store(registered.ledger, registered.source,
-                                std::make_shared<LogWindows>());
-        take(store, connection, partition);
-        return store;
-    }
-    static void take(PartitionLogStore& store, Connection& connection, int partition) {
-        const TopicPartition taken{"topic", Partition{partition}};
-        store.partitions_taken(connection, {&taken, 1});
     }
 };
 
@@ -160,9 +144,7 @@ TEST_F(PartitionLogTest, ARotationWaitsForTheAppendsUnderWay) {
     StepHook hook([&](Step step) {
         if (step != Step::before_commit || rotation.valid()) return;
         rotation = std::async(std::launch::async, [&] {
-            ConnectionOptions rotator = schema_.worker();
-            rotator.application_name = "rotator";
-            Connection(rotator).query("SELECT {schema}.rotate_ledger(1, 1)", {});
+            Connection(named("rotator")).query("SELECT {schema}.rotate_ledger(1, 1)", {});
         });
         EXPECT_TRUE(eventually(10s, [&] { return waits_for_lock("rotator"); }));
     });
@@ -181,7 +163,7 @@ TEST_F(PartitionLogTest, APartitionThatWasNeverTakenIsNotClaimedFrom) {
     PartitionLogStore store(1, 1, std::make_shared<LogWindows>());
     Connection connection(schema_.worker());
     OwnedTransaction transaction(connection);
-    const Claim claim{scripted_digest("k"), {}, Partition{0}, Offset{0}};
+    const Claim claim = claim_of("k");
     EXPECT_THROW(store.claim(transaction, "topic", {&claim, 1}), std::logic_error);
 }
 
@@ -189,15 +171,13 @@ TEST_F(PartitionLogTest, APartitionThatWasNeverTakenIsNotClaimedFrom) {
 TEST_F(PartitionLogTest, ABatchThatWasGivenUpLeavesNothingToTheNextOne) {
     Connection connection(schema_.worker());
     const RegisteredLedger mine = registered(connection);
-    PartitionLogStore store(mine.ledger, mine.source, std::make_shared<LogWindows>());
-    const TopicPartition zero{"topic", Partition{0}}, one{"topic", Partition{1}};
-    const Claim claim{scripted_digest("k"), {}, Partition{0}, Offset{0}};
-    store.partitions_taken(connection, {&zero, 1});
+    PartitionLogStore store = store_of(connection, mine);
+    const Claim claim = claim_of("k");
     {
         OwnedTransaction given_up(connection);
         store.claim(given_up, "topic", {&claim, 1});
     }
-    store.partitions_taken(connection, {&one, 1});
+    take(store, connection, 1);
     for (const Verdict verdict : {Verdict::fresh, Verdict::duplicate}) {
         OwnedTransaction transaction(connection);
         EXPECT_EQ(store.claim(transaction, "topic", {&claim, 1})->at(0).verdict, verdict);
@@ -215,8 +195,7 @@ TEST_F(PartitionLogTest, AReadingThatFailsIsTriedAgainForAllPartitions) {
     PartitionLogStore store(mine.ledger, mine.source, std::make_shared<LogWindows>());
     const TopicPartition both[] = {{"topic", Partition{0}}, {"topic", Partition{1}}};
     store.partitions_taken(connection, both);
-    const Claim claims[] = {{scripted_digest("k"), {}, Partition{0}, Offset{0}},
-                            {scripted_digest("l"), {}, Partition{1}, Offset{0}}};
+    const Claim claims[] = {claim_of("k"), claim_of("l", {}, 1)};
     database().execute("UPDATE ledgers SET evictions = evictions + 1");
     {
         OwnedTransaction transaction(connection);
@@ -236,11 +215,9 @@ TEST_F(PartitionLogTest, AReadingThatFailsIsTriedAgainForAllPartitions) {
 
 // DANGER: a claim in a sealed generation is not in its segment, and is dropped with its log.
 TEST_F(PartitionLogTest, ARotationThatWasWaitedForIsSeen) {
-    ConnectionOptions named = schema_.worker();
-    named.application_name = "claimer";
-    Connection connection(named);
+    Connection connection(named("claimer"));
     PartitionLogStore store = store_of(connection, registered(connection));
-    const Claim wanted = wanted_of("k");
+    const Claim wanted = claim_of("k");
     database().execute("BEGIN; SELECT rotate_ledger(1, 1)");
     OwnedTransaction transaction(connection);
     store.claim(transaction, "topic", {&wanted, 1});
@@ -254,7 +231,7 @@ TEST_F(PartitionLogTest, OnceTheReachIsGlobalNothingIsClaimedForAPartitionAlone)
     Connection connection(schema_.worker()), other(schema_.worker());
     PartitionLogStore store = store_of(connection, registered(connection));
     register_ledger(other, {.name = "ledger", .store = StoreKind::log}, "group", "topic");
-    const Claim wanted = wanted_of("k");
+    const Claim wanted = claim_of("k");
     OwnedTransaction transaction(connection);
     store.claim(transaction, "topic", {&wanted, 1});
     EXPECT_THAT([&] { store.settle(transaction); },
@@ -288,9 +265,7 @@ TEST_F(PartitionLogTest, WhatHasExpiredIsForgotten) {
     claim(store, connection, "k");
     rotate();
     claim(store, connection, "j");
-    database().execute(
-        "UPDATE ledgers SET log_floor = 1; DELETE FROM generations WHERE generation = 1");
-    database().execute("SELECT drop_generation(1, 1)");
+    drop_first_generation();
     claim(store, connection, "l");
     EXPECT_EQ(store.window(Partition{0}).size(), 2U);
 }

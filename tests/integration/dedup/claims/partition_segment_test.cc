@@ -2,12 +2,12 @@
 // the log, and a worker that remembers its own partitions alone.
 
 #include "dedup/claims/log/log_store.h"
-#include "dedup/claims/log/partition_log_store.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/operator/interventions.h"
 #include "dedup/retention/retention.h"
 #include "dedup/retention/sealing.h"
 #include "schemas/queries.h"
+#include "tests/integration/dedup/claims/partition_stores.h"
 #include "tests/integration/dedup/core_fixture.h"
 
 namespace onceward::support {
@@ -28,20 +28,8 @@ class PartitionSegmentTest : public SealingTest {
         EXPECT_TRUE(worker.run());
         return worker.totals.applied - before;
     }
-    void seal(const SealingOptions& options = small_shards) {
-        rotate();
-        EXPECT_TRUE(seal_oldest(leader_, registered_.ledger, options).sealed);
-        EXPECT_EQ(drop_sealed_logs(leader_, registered_.ledger), 1);
-    }
-    PartitionLogStore store_of(int partition) {
-        PartitionLogStore store(registered_.ledger, registered_.source,
-                                std::make_shared<LogWindows>());
-        const TopicPartition taken{"topic", Partition{partition}};
-        store.partitions_taken(leader_, {&taken, 1});
-        return store;
-    }
     Verdict claim(PartitionLogStore& store, int partition, const std::string& key) {
-        const Claim wanted{scripted_digest(key), {}, Partition{partition}, Offset{0}};
+        const Claim wanted = claim_of(key, {}, partition);
         OwnedTransaction transaction(leader_);
         const Verdict verdict = store.claim(transaction, "topic", {&wanted, 1})->at(0).verdict;
         EXPECT_EQ(store.settle(transaction), Settlement::settled);
@@ -96,7 +84,7 @@ TEST_F(PartitionSegmentTest, ManyPartitionsMayHoldTheSameKey) {
     seal();
     EXPECT_EQ(database().number("SELECT sum(claims) FROM segment_parts"), partitions);
     for (const int partition : {0, partitions - 1}) {
-        PartitionLogStore late = store_of(partition);
+        PartitionLogStore late = store_of(leader_, registered_, partition);
         EXPECT_EQ(claim(late, partition, "k"), Verdict::duplicate);
         EXPECT_EQ(claim(late, partition, "other"), Verdict::fresh);
     }
@@ -107,12 +95,12 @@ TEST_F(PartitionSegmentTest, AWorkerRemembersFiltersOfItsOwnPartitionsAlone) {
     apply(worker, 0, 0, 20'000);
     apply(worker, 1, 0, 50'000);
     seal({});
-    PartitionLogStore store = store_of(0);
+    PartitionLogStore store = store_of(leader_, registered_);
     EXPECT_EQ(store.window(Partition{0}).size(), 20'000U);
     std::cout << static_cast<double>(store.window(Partition{0}).bytes()) / 20'000
               << " bytes a claim\n";
     EXPECT_LE(store.window(Partition{0}).bytes(), 20'000U * 25 / 10);
-    PartitionLogStore none = store_of(2);
+    PartitionLogStore none = store_of(leader_, registered_, 2);
     EXPECT_EQ(none.window(Partition{2}).bytes(), 0U);
 }
 
@@ -121,7 +109,7 @@ TEST_F(PartitionSegmentTest, AWorkerRemembersFiltersOfItsOwnPartitionsAlone) {
 TEST_F(PartitionSegmentTest, AWorkerThatKnowsTheDigestsGoesOverToTheFilters) {
     CoreWorker worker(log_, sink_, options());
     apply(worker, 0, 0, 5000);
-    PartitionLogStore store = store_of(0);
+    PartitionLogStore store = store_of(leader_, registered_);
     LogWindow& window = store.window(Partition{0});
     const std::size_t before = window.bytes();
     seal();
@@ -259,12 +247,11 @@ TEST_F(PartitionSegmentTest, AFilterWhoseSegmentWasDroppedMeanwhileIsNoFailure) 
     CoreWorker worker(log_, sink_, options());
     apply(worker, 0, 0, 10);
     seal();
-    PartitionLogStore store = store_of(0);
+    PartitionLogStore store = store_of(leader_, registered_);
     store.catch_up(leader_);
     store.window(Partition{0}).drop_filters(std::size_t{1} << 20);
     ASSERT_TRUE(store.window(Partition{0}).missing_filter());
-    database().execute("DELETE FROM generations WHERE generation = 1");
-    database().execute("SELECT drop_generation(1, 1)");
+    drop_first_generation();
     EXPECT_NO_THROW(store.catch_up(leader_));
 }
 

@@ -159,9 +159,7 @@ TEST_F(SegmentTest, PublishingWaitsForTheAppendsUnderWay) {
     rotate();
     Database holder(schema_.server().dsn);
     holder.execute("BEGIN; SELECT pg_advisory_xact_lock_shared(1330524999, 1)");
-    ConnectionOptions named = schema_.worker();
-    named.application_name = "sealer";
-    Connection sealer(named);
+    Connection sealer(named("sealer"));
     auto sealing =
         std::async(std::launch::async, [&] { return seal_oldest(sealer, registered_.ledger); });
     EXPECT_TRUE(eventually(10s, [&] { return waits_for_lock("sealer"); }));

@@ -51,9 +51,7 @@ class TableStoreTest : public CoreTest {
         }
     };
     Session session(const std::string& name = "onceward") {
-        ConnectionOptions options = schema_.worker();
-        options.application_name = name;
-        return {options, registered_};
+        return {named(name), registered_};
     }
     void rotate() {
         database().execute(

@@ -25,11 +25,10 @@ class LeaseClockTest : public LeaseTest {
         EXPECT_TRUE(eventually(20s, [&] {
             return leases("state = 'in_flight' AND lease_until < clock_timestamp()") == 1;
         }));
-        LeaseWorker(*this, log_, others_, {}).run_all();
+        LeaseWorker(*this, log_, others_).run_all();
     }
     void expect_nothing_begun(LateEffects& late, StepObserver* observer) {
-        LeaseWorker slow(*this, log_, late,
-                         {.lease = 500ms, .observer = observer});
+        LeaseWorker slow(*this, log_, late, {.lease = 500ms, .observer = observer});
         slow.start();
         EXPECT_TRUE(slow.run());
         EXPECT_TRUE(late.order.empty()) << "it began under a lease that another one has";

@@ -352,9 +352,7 @@ TEST_F(LeaseTest, WhatATransactionWritesOfLeasesIsLockedInTheOrderOfClaims) {
         mine.finish(transaction, {&first, 1}, false);
         transaction.commit();
     }
-    ConnectionOptions options = schema_.worker();
-    options.application_name = "claims both";
-    Connection connection(options);
+    Connection connection(named("claims both"));
     OwnedTransaction transaction(worker.connection);
     mine.finish(transaction, {&second, 1}, false, {&first.digest, 1});
     std::future<std::vector<LeaseAnswer>> claimed = std::async(std::launch::async, [&] {

@@ -37,6 +37,19 @@ class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
             " RETURN new; END $$; CREATE TRIGGER judges BEFORE INSERT ON " + table_ +
             " FOR EACH ROW EXECUTE FUNCTION judge()");
     }
+    void fill(WaitingRequest& one, int number, const std::string& body) const {
+        const std::string key = std::to_string(number);
+        one.at.request = order(key, body);
+        one.at.attempt = digest_of_bytes("attempt" + key);
+        one.deadline = std::chrono::steady_clock::now() + options_.longest_request;
+        one.wait_until = one.deadline;
+    }
+    static std::string in_short(const KeyedOutcome& outcome) {
+        if (const auto* problem = std::get_if<Problem>(&outcome)) {
+            return std::to_string(status_of(problem->kind));
+        }
+        return std::get<KeyedAnswer>(outcome).result.body.substr(0, 4);
+    }
     // What became of so many requests that are given together; the answers, with how many got each.
     // One of 20 is bad.
     std::map<std::string, int> carry_out(int count) {
@@ -47,24 +60,13 @@ class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
         std::deque<WaitingRequest> waiting;
         std::vector<WaitingRequest*> requests;
         for (int i = 0; i < count; ++i) {
-            WaitingRequest& one = waiting.emplace_back();
-            const std::string key = std::to_string(given_++);
-            one.at.request = order(key, i % 20 == bad_one_ ? "bad" : "good");
-            one.at.attempt = digest_of_bytes("attempt" + key);
-            one.deadline = std::chrono::steady_clock::now() + options_.longest_request;
-            one.wait_until = one.deadline;
-            requests.push_back(&one);
+            fill(waiting.emplace_back(), given_++, i % 20 == bad_one_ ? "bad" : "good");
+            requests.push_back(&waiting.back());
         }
         begun_ = 0;
         session_->carry_out(requests);
         std::map<std::string, int> said;
-        for (const WaitingRequest& one : waiting) {
-            if (const auto* problem = std::get_if<Problem>(&one.at.outcome)) {
-                ++said[std::to_string(status_of(problem->kind))];
-            } else {
-                ++said[std::get<KeyedAnswer>(one.at.outcome).result.body.substr(0, 4)];
-            }
-        }
+        for (const WaitingRequest& one : waiting) ++said[in_short(one.at.outcome)];
         return said;
     }
     // The same request as the one of that number, in another process.
@@ -72,15 +74,10 @@ class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
         const SinkBatcherOptions options = order_batcher(schema_, table_, GetParam());
         SinkSession elsewhere(options, stop_.get_token());
         WaitingRequest same;
-        same.at.request = order(std::to_string(number), "good");
-        same.at.attempt = digest_of_bytes("elsewhere" + std::to_string(number));
-        same.deadline = std::chrono::steady_clock::now() + options_.longest_request;
-        same.wait_until = same.deadline;
+        fill(same, number, "good");
+        same.at.attempt = digest_of_bytes("elsewhere");
         elsewhere.carry_out({&same});
-        if (const auto* problem = std::get_if<Problem>(&same.at.outcome)) {
-            return std::to_string(status_of(problem->kind));
-        }
-        return std::get<KeyedAnswer>(same.at.outcome).result.body.substr(0, 4);
+        return in_short(same.at.outcome);
     }
     std::int64_t rows() { return schema_.database().number("SELECT count(*) FROM " + table_); }
     std::int64_t claims() { return schema_.database().number("SELECT count(*) FROM results_1_1"); }
