@@ -138,9 +138,7 @@ bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEp
     State::Position& position = *held;
     rd_kafka_queue_forward(position.queue.get(), nullptr);
     position.open = false;
-    // If the partition's own queue has something, at least PARTITION_EOF, librdkafka's question for
-    // the end has been answered.
-    position.settled = position.settled || rd_kafka_queue_length(position.queue.get()) > 0;
+    if (!position.settled) position.settled = state_->knows_position(partition.topic, position);
     if (!position.settled) return false;
     if (position.stopped || position.failed_seeks >= seeks_before_restart) {
         state_->restart(partition);

@@ -48,7 +48,7 @@ struct KafkaSource::State {
         bool open = false;
         bool stopped = false;  // librdkafka gave up fetching: out of range
         int failed_seeks = 0;  // in a row
-        // librdkafka knows its position; after a seek before that it may jump to the end
+        // librdkafka does not ask for the end of the log any more: see knows_position()
         bool settled = false;
     };
     struct Topic {
@@ -88,6 +88,8 @@ struct KafkaSource::State {
     // Reports as lost what is still held when an assignment replaces everything.
     void give_back_all();
     void resolve_ends(rd_kafka_topic_partition_list_t* partitions) const;
+    // Takes what is in the partition's own queue. REQUIRES: nothing of it is wanted.
+    bool knows_position(const std::string& topic, const Position& position);
     void revoke(rd_kafka_topic_partition_list_t* partitions);
     void restart(const TopicPartition& partition);
     void take_message(Topic& topic, KafkaMessage message, MessageBuilder& intake, Chunk& chunk);
