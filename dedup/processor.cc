@@ -349,15 +349,13 @@ void Processor::write(Transaction& transaction, SliceOutcomes& sorted) {
     parts_.dead_letters.write(transaction, context_, sorted.rejected);
 }
 
-// With the fence go the sink's last words: what it deferred is checked, and nothing may cancel any
-// longer.
+// What the sink deferred is checked in the same round trip, before the fence moves.
 bool Processor::advance(Transaction& transaction, const SliceOutcomes& sorted) {
     const Parameters none;
     origin_ = Origin::sink;
     try {
-        const std::size_t moved = parts_.fences.advance(
-            transaction, context_.topic, sorted.moves,
-            {{sql::sink_constraints, none, {}}, {sql::sink_no_timeout, none, {}}});
+        const std::size_t moved = parts_.fences.advance(transaction, context_.topic, sorted.moves,
+                                                        {{sql::sink_constraints, none, {}}});
         origin_ = Origin::ours;
         return moved == sorted.moves.size();
     } catch (const PostgresError& error) {

@@ -32,10 +32,7 @@ void UnfencedTransaction::apply(const Effect& effect) {
     expects(claimed_, "keys are claimed before their effect");
     parts_.origin = Origin::sink;
     const std::vector<ResultStore::Stored> results = effect(transaction_);
-    // What the effect deferred is checked, and nothing may cancel the COMMIT: one that is cancelled
-    // in its wait for a standby commits all the same.
-    const Parameters none;
-    transaction_.pipelined({{sql::sink_constraints, none, {}}, {sql::sink_no_timeout, none, {}}});
+    transaction_.prepared(sql::sink_constraints);
     parts_.origin = Origin::ours;
     if (parts_.results != nullptr) parts_.results->put(transaction_, results);
 }
@@ -65,7 +62,6 @@ Settlement UnfencedTransaction::land(const std::function<void(Transaction&)>& re
 
 void UnfencedTransaction::land_at_once(std::vector<Connection::Planned> statements) {
     statements.push_back({sql::sink_constraints, {}, {}});
-    statements.push_back({sql::sink_no_timeout, {}, {}});
     transaction_.run_whole(statements, [this] {
         // The server passes these steps while this process waits for it.
         reached(parts_.observer, Step::after_claims);

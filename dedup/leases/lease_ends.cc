@@ -39,7 +39,6 @@ bool LeaseProcessor::write_ends_once(Connection& connection, std::set<Partition>
         for (const FenceMove& move : ends.moves) missed.insert(move.span.partition);
         return false;
     }
-    transaction.prepared(sql::sink_no_timeout);
     reached(Step::before_commit);
     transaction.commit();
     landed(ends);

@@ -252,8 +252,6 @@ std::optional<std::vector<LeaseAnswer>> LeaseProcessor::ask(Connection& connecti
     reached(Step::after_fence);
     std::vector<LeaseAnswer> answers = leases_.claim(transaction, context_, claims);
     reached(Step::after_claims);
-    // As in Processor: a COMMIT that is cancelled commits all the same.
-    transaction.prepared(sql::sink_no_timeout);
     reached(Step::before_commit);
     transaction.commit();
     reached(Step::after_commit);

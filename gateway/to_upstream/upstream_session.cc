@@ -153,9 +153,6 @@ std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
                     {{"route", options_.name}, {"digest", hex(request.digest)}});
     }
     attempt.held_until = attempt.asked + options_.ledger.lease;
-    // DANGER: no time-out here. A COMMIT that is cancelled while it waits for a standby still
-    // commits, but a fail-over can lose it, and with it the lease of a call that is under way.
-    transaction.prepared(sql::sink_no_timeout);
     transaction.commit();
     return std::nullopt;
 }
@@ -258,7 +255,6 @@ UpstreamSession::Carried UpstreamSession::store(const Attempt& attempt,
     const ResultStore::Stored stored{request.digest, request.tenant, result, attempt.token};
     results_->put(transaction, {&stored, 1});
     if (results_->settle(transaction) == Settlement::again) try_again("the ledger was rotated");
-    transaction.prepared(sql::sink_no_timeout);
     reached(options_.observer, Step::before_commit);
     transaction.commit();
     reached(options_.observer, Step::after_commit);

@@ -284,29 +284,6 @@ TEST_P(ProcessorTest, WhatExhaustsTheServerAgainAndAgainIsTriedWithFewerMessages
     expect_no_violations(log);
 }
 
-// A COMMIT that is cancelled in its wait for a standby commits all the same, so nothing may cancel
-// it: also where the batch holds nothing fresh.
-TEST_P(ProcessorTest, NoStatementTimeoutIsLeftAtTheCommit) {
-    ScriptedLog log(1);
-    append_keys(log, 0, "k", 5);
-    append_keys(log, 0, "k", 5);
-    log.append(0, {.key = "r", .rejection = Rejection{}});
-    CoreWorkerOptions five = options();
-    five.batch_messages = 5;
-    CoreWorker* self = nullptr;
-    std::vector<std::string> timeouts;
-    StepHook look([&](Step step) {
-        if (step != Step::before_commit) return;
-        timeouts.emplace_back(self->connection().query("SHOW statement_timeout", {}).text(0, 0));
-    });
-    five.observer = &look;
-    CoreWorker worker(log, sink_, five);
-    self = &worker;
-    ASSERT_TRUE(worker.run());
-    EXPECT_THAT(timeouts, ElementsAre("0", "0", "0"));
-    EXPECT_EQ(worker.connection().query("SHOW statement_timeout", {}).text(0, 0), "1min");
-}
-
 TEST_P(ProcessorTest, OnRejectHaltStopsInFrontOfTheFirstRejectedMessage) {
     ScriptedLog log(1);
     append_keys(log, 0, "k", 3);

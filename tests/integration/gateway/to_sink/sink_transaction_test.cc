@@ -4,10 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dedup/claims/table_store.h"
 #include "dedup/ledger/ledger.h"
 #include "tests/integration/gateway/order_sink.h"
-#include "tests/support/core_harness.h"
 
 namespace onceward::support {
 namespace {
@@ -66,41 +64,6 @@ TEST(SinkTransactionTest, AnswersAreReadBeforeTheLedgersLockIsTaken) {
     ASSERT_NE(answer, nullptr) << "its answer was not found";
     EXPECT_EQ(answer->state, KeyState::replayed);
     EXPECT_EQ(answer->result.body, "made");
-}
-
-// DANGER: a COMMIT that is cancelled while it waits for a standby answers success all the same.
-TEST(SinkTransactionTest, NoStatementTimeoutIsLeftAtTheCommit) {
-    FreshSchema schema;
-    OrderSink sink(order_table(schema));
-    Connection connection(schema.worker());
-    LedgerOptions ledger;
-    ledger.name = "orders";
-    ledger.stores_results = true;
-    const RegisteredLedger registered =
-        register_requests(connection, ledger, "shop", "orders", std::chrono::seconds(60));
-    TableStore claims(registered.ledger, registered.source);
-    ResultStore results(registered.ledger, StoreKind::table);
-    std::string seen;
-    StepHook hook([&](Step step) {
-        if (step == Step::before_commit) {
-            seen = connection.query("SHOW statement_timeout", {}).text(0, 0);
-        }
-    });
-    RequestInBatch request;
-    request.request = order("a", "body");
-    Message& message = request.chunk.messages.emplace_back();
-    message.digest = request.request.digest;
-    message.key_text = "a";
-    message.record.payload = "body";
-    SinkTransaction transaction({.claims = claims,
-                                 .results = results,
-                                 .sink = sink,
-                                 .context = {"shop", "orders"},
-                                 .limits = {},
-                                 .observer = &hook});
-    RequestInBatch* const batch[] = {&request};
-    ASSERT_EQ(transaction.attempt(connection, batch, std::chrono::seconds(1)), Settlement::settled);
-    EXPECT_EQ(seen, "0");
 }
 
 }  // namespace
