@@ -195,6 +195,9 @@ void Assignment::wake(const TopicPartition& partition) {
     entry->not_before = {};
     entry->retry.reset();
     entry->read_tries = {};
+    // If the fence is still out of range, Kafka says so again.
+    entry->out_of_range = false;
+    entry->seeks_again = 0;
 }
 
 std::optional<TopicPartition> Assignment::next_take_over(Clock::time_point now) const {

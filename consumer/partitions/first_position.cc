@@ -63,4 +63,14 @@ OutOfRangePlan plan_out_of_range(Offset fence, const LogRange& range, OutOfRange
                   OffsetRange{fence, range.earliest});
 }
 
+// DANGER: if the offset stays, so must its epoch. A seek without an epoch is not checked against
+// the leader's log: if that was cut below the fence and rewritten, as after an unclean election,
+// reading would continue at the fence, and the new records before it would never be read.
+FenceState reading_from(Offset begin, FenceState fence) {
+    if (begin == fence.next_offset) return fence;
+    fence.next_offset = begin;
+    fence.leader_epoch = LeaderEpoch{-1};  // unknown; see absorb() in handoff.cc
+    return fence;
+}
+
 }  // namespace onceward

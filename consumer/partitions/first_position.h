@@ -52,5 +52,7 @@ struct OutOfRangePlan {
 // `seeks`: how many there were since the partition last moved on.
 OutOfRangePlan plan_out_of_range(Offset fence, const LogRange& range, OutOfRangePolicy policy,
                                  int seeks);
+// The fence from which the reader begins after that plan.
+FenceState reading_from(Offset begin, FenceState fence);
 
 }  // namespace onceward

@@ -77,9 +77,7 @@ void TakeOver::take(WriterTopic& topic, const TopicPartition& partition) {
         handoff_.with(&Assignment::owned, partition, fence.owner);
         const std::optional<Offset> begin = beyond_the_gap(topic, partition, fence);
         if (!begin) return;
-        fence.next_offset = *begin;
-        // The epoch of the offset after the gap is unknown; see absorb() in handoff.cc.
-        fence.leader_epoch = LeaderEpoch{-1};
+        fence = reading_from(*begin, std::move(fence));
         handoff_.with(&Assignment::taken, partition, fence);
     }
     activity_.taken(partition, fence.next_offset);

@@ -32,6 +32,8 @@ class NoSink final : public Sink {
 struct Listener final : SourceListener {
     std::set<TopicPartition> held;
     bool may_fail = false;
+    int refused = 0;  // out of range, of a test that expects it
+    bool may_refuse = false;
     void assigned(const std::vector<TopicPartition>& partitions) override {
         held.insert(partitions.begin(), partitions.end());
     }
@@ -39,7 +41,8 @@ struct Listener final : SourceListener {
         for (const TopicPartition& partition : partitions) held.erase(partition);
     }
     void out_of_range(const TopicPartition& partition) override {
-        ADD_FAILURE() << partition.topic << " is out of range";
+        EXPECT_TRUE(may_refuse) << partition.topic << " is out of range";
+        ++refused;
     }
     void unreadable(const UnreadableRecords& records) override { ADD_FAILURE() << records.reason; }
     void awaits_schema(const AwaitedRecord&) override {}
@@ -57,6 +60,13 @@ class KafkaSourceOnMock : public testing::Test {
         // The mock cluster gives out one message set for each fetch: reading all takes many round
         // trips.
         options.properties["batch.num.messages"] = std::to_string(messages / message_sets);
+        send(options);
+        kafka_.bootstrap_servers = cluster_.bootstrap_servers();
+        kafka_.group = "group";
+        kafka_.properties["fetch.wait.max.ms"] = "20";
+    }
+
+    void send(const ProducerOptions& options) {
         Producer producer(options);
         for (int number = 0; number < messages; ++number) {
             OutgoingRecord record;
@@ -66,9 +76,6 @@ class KafkaSourceOnMock : public testing::Test {
             producer.send(record);
         }
         EXPECT_TRUE(producer.flush(source_patience));
-        kafka_.bootstrap_servers = cluster_.bootstrap_servers();
-        kafka_.group = "group";
-        kafka_.properties["fetch.wait.max.ms"] = "20";
     }
 
     // Reads the partition from its start, over a slow connection, as soon as it is assigned and the
@@ -127,6 +134,39 @@ TEST_F(KafkaSourceOnMock, APartitionWhoseEndIsRefusedOnceIsReadAllTheSame) {
                          std::array{not_authorized, not_authorized});
     listener_.may_fail = true;
     expect_all_read();
+}
+
+// A log that was cut below the fence and rewritten, as after an unclean election: the fence's epoch
+// ended before the fence's offset.
+TEST_F(KafkaSourceOnMock, AnOffsetAfterTheEndOfItsEpochIsRefusedEachTimeUnlessTheEpochIsLeftOut) {
+    const TopicPartition partition{"topic", Partition{0}};
+    cluster_.set_leader(partition, 1);
+    ProducerOptions options;
+    options.bootstrap_servers = cluster_.bootstrap_servers();
+    send(options);
+    listener_.may_refuse = true;
+    MessageBuilder intake({"group", "topic", {}, {}}, sink_);
+    KafkaSource source(kafka_, 0, {"topic"}, listener_);
+    source.join();
+    const Offset fence{messages + 10};
+    int sought = 0;
+    EXPECT_TRUE(support::eventually(source_patience, [&] {
+        source.serve();
+        if (listener_.held.empty()) return false;
+        if (sought == listener_.refused && sought < 3 &&
+            source.begin(partition, fence, LeaderEpoch{0})) {
+            ++sought;
+        }
+        EXPECT_TRUE(source.read(0, 1'000, intake).messages.empty());
+        return listener_.refused == 3;
+    }));
+    bool reading = false;
+    EXPECT_TRUE(support::eventually(source_patience, [&] {
+        source.serve();
+        reading = reading || source.begin(partition, fence, LeaderEpoch{-1});
+        return reading && !source.read(0, 1'000, intake).messages.empty();
+    }));
+    source.close();
 }
 
 // Another topic's answer must not take its place: with `reach: partition` a topic may not continue

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "consumer/partitions/first_position.h"
+
 namespace onceward {
 namespace {
 
@@ -195,6 +197,18 @@ TEST_F(AssignmentTest, SeeksToARefusedOffsetAreCountedUntilThePartitionMovesOn) 
     read_from(3);
     EXPECT_EQ(assignment_.seeks_again(partition_), 1);
     assignment_.committed(partition_);
+    EXPECT_EQ(assignment_.seeks_again(partition_), 0);
+}
+
+// Otherwise the partition would halt again, whatever offset an operator gave its fence.
+TEST_F(AssignmentTest, APartitionThatWakesIsNoLongerOutOfRange) {
+    assignment_.assigned(partition_);
+    read_from(3);
+    assignment_.out_of_range(partition_);
+    for (int seeks = 0; seeks <= seeks_at_most; ++seeks) assignment_.seeks_again(partition_);
+    assignment_.halt(partition_, {HaltReason::log_cut, "why"}, now_, 0ms);
+    assignment_.wake(partition_);
+    EXPECT_FALSE(assignment_.find(partition_)->out_of_range);
     EXPECT_EQ(assignment_.seeks_again(partition_), 0);
 }
 

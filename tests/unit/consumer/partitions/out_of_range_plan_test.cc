@@ -52,5 +52,17 @@ TEST(Gap, AnOffsetThatIsThereIsSoughtAgainAFewTimesAndThenHalts) {
     }
 }
 
+TEST(Gap, AFenceThatStaysKeepsItsEpochSoThatARewrittenLogIsRefusedAgain) {
+    FenceState fence;
+    fence.next_offset = Offset{100};
+    fence.leader_epoch = LeaderEpoch{5};
+    const FenceState again = reading_from(Offset{100}, fence);
+    EXPECT_EQ(again.next_offset, Offset{100});
+    EXPECT_EQ(again.leader_epoch, LeaderEpoch{5});
+    const FenceState moved = reading_from(Offset{120}, fence);
+    EXPECT_EQ(moved.next_offset, Offset{120});
+    EXPECT_EQ(moved.leader_epoch, LeaderEpoch{-1});
+}
+
 }  // namespace
 }  // namespace onceward
