@@ -106,15 +106,16 @@ inline constexpr MetricSpec metric_list[] = {
      "Assigned partitions that are being read."},
     {"onceward_partitions_halted", MetricKind::gauge, "topic reason", "partitions",
      GivenBy::workers,
-     "Partitions of this process that wait for an operator or their next try."},
+     "Partitions of this process that are halted: not read until an operator acts, or until their "
+     "next try."},
     {"onceward_partitions_paused", MetricKind::gauge, "topic", "partitions",
      GivenBy::workers,
      "Partitions of this process that an operator has paused. That is no fault, and `/readyz` "
      "ignores it."},
     {"onceward_partitions_awaiting_schema", MetricKind::gauge, "topic", "partitions",
      GivenBy::workers,
-     "Partitions of this process whose next message waits for its schema: it is being fetched, or "
-     "the registry is in trouble."},
+     "Partitions of this process that await the schema of their next message: it is being fetched, "
+     "or the registry is in trouble."},
     {"onceward_registry_fetches_total", MetricKind::counter, "registry outcome", "fetches",
      GivenBy::workers,
      "Fetches of schemas, references included, by their ends: `found`, `unknown` (the registry "
@@ -144,8 +145,8 @@ inline constexpr MetricSpec metric_list[] = {
      "1 if messages wait and the partition does not advance."},
     {"onceward_memory_budget_bytes", MetricKind::gauge, "", "bytes",
      GivenBy::workers,
-     "What `memory.budget` allows the process; it leaves when `process_resident_memory_bytes` "
-     "exceeds that. Left out if there is no budget."},
+     "What `memory.budget` allows the process, which drains and ends when "
+     "`process_resident_memory_bytes` exceeds that. Left out if there is no budget."},
     {"onceward_group_messages_total", MetricKind::counter, "group topic outcome", "messages",
      GivenBy::group,
      "The durable totals: messages that the group committed since its fences were made, by all "
@@ -248,7 +249,7 @@ inline constexpr MetricSpec metric_list[] = {
     {"onceward_claims_memory_limit_bytes", MetricKind::gauge, "database", "bytes",
      GivenBy::keeping,
      "How much that may be, by `memory.claims`. Sealed claims whose filters do not fit are looked "
-     "up in PostgreSQL; if recent claims alone are more than this, batches pause a little."},
+     "up in PostgreSQL; if recent claims alone are more than this, batches are delayed a little."},
     {"onceward_retention_leases_total", MetricKind::counter, "database", "leases",
      GivenBy::keeping,
      "Ended leases that this process deleted."},
@@ -271,10 +272,10 @@ inline constexpr MetricSpec metric_list[] = {
      "Times that the relay restarted, after PostgreSQL or its producer failed."},
     {"onceward_outbox_held_topics", MetricKind::gauge, "database", "topics",
      GivenBy::keeping,
-     "Topics that are held back for a while."},
+     "Topics that are held for a while."},
     {"onceward_outbox_held_keys", MetricKind::gauge, "database", "keys",
      GivenBy::keeping,
-     "Keys that are held back for a while."},
+     "Keys that are held for a while."},
     {"onceward_http_requests_total", MetricKind::counter, "route status", "requests",
      GivenBy::routes,
      "Requests that were answered. The route is empty if none matched, and for requests that the "

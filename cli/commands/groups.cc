@@ -100,10 +100,10 @@ int retire(const GroupsOptions& options) {
                   << (options.undo ? "brought back" : "retired") << '\n';
     } else if (options.undo) {
         std::cout
-            << "WARNING: while it was retired its claims were not held: what its log still holds "
+            << "WARNING: while it was retired its claims were not kept: what its log still holds "
                "from before may be applied a SECOND time\n";
     } else {
-        std::cout << "retention no longer waits for these, and no worker takes them\n";
+        std::cout << "these no longer hold retention back, and no worker takes them\n";
     }
     if (!options.yes && !options.json && !changed.empty()) {
         std::cout << "nothing was changed; do it with --yes\n";

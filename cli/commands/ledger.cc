@@ -29,7 +29,7 @@ void require_automatic(const OperatorSetup& setup, const std::string& name) {
     throw CommandError(
         exit_failure,
         "by the configuration ledger " + name + " is a `" +
-            std::string(to_text(ledger->second.store)) + "`, so that its workers would stop",
+            std::string(to_text(ledger->second.store)) + "`, so that its topics would halt",
         "remove `store` or write `store: auto`, restart the workers, and say this again");
 }
 

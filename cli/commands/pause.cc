@@ -74,7 +74,7 @@ void add(CLI::App& program, Commands& commands, const char* name, const char* te
 }  // namespace
 
 void add_pause(CLI::App& program, Commands& commands) {
-    add(program, commands, "pause", "Stop reading a topic in all workers of the group", pause,
+    add(program, commands, "pause", "Pause a topic in all workers of the group", pause,
         {.examples = {{"pause orders --reason 'the price table is being fixed'",
                        "until `onceward resume orders`"}}});
     add(program, commands, "resume", "Continue a paused topic, from its fences", resume,

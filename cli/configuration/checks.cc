@@ -194,7 +194,7 @@ void check_postgres(const Configuration& configuration, Report& report) {
     if (postgres.idle_in_transaction_timeout > postgres.lock_timeout) return;
     at.warning(at.given_of("idle_in_transaction_timeout", "lock_timeout"),
                "`idle_in_transaction_timeout` (" + idle +
-                   ") ends a paused worker before others even give up waiting for it (" + lock +
+                   ") ends a frozen worker before others even give up waiting for it (" + lock +
                    "). Raise it above `lock_timeout`.");
 }
 

@@ -16,8 +16,8 @@ const std::vector<OptionSpec> dead_letter_options = {
      "message's, byte for byte; headers that say where it came from and why it was rejected "
      "follow. `onceward dlq redrive --from-topic` reads such topics.",
      "Two rows for each dead letter. One that is larger than the topic takes "
-     "(`max.message.bytes`) waits in the outbox, with those of its record key, until an operator "
-     "resolves it."},
+     "(`max.message.bytes`) is held in the outbox, with the later ones of its record key, until an "
+     "operator resolves it."},
     {"topics[].dead_letters.headers", "onceward",
      into([](To& to) { return &to.dead_letters.style; }, {"onceward", "connect", "spring"}),
      "The style of these headers: Onceward's `onceward-dlq-*`, those of Kafka Connect "

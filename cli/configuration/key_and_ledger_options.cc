@@ -68,7 +68,7 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      into([](To& to) { return &to.topic->reject.on_conflict; }, {"dead_letter", "ignore", "halt"}),
      "What to do with a conflict. `dead_letter` stores it with the class `conflict`, both "
      "fingerprints and the place of the message that has the key. `ignore` only counts it. `halt` "
-     "stops the topic before it.",
+     "halts the topic before it.",
      "With `ignore`, the message is stored nowhere: it exists only in its topic."},
     {"topics[].ledger.name", "<group>/<topic>", into([](To& to) { return &to.ledger.name; }),
      "Topics that name the same ledger share their claims: a key that came in one is a duplicate "

@@ -36,8 +36,8 @@ const std::vector<OptionSpec> entries = {
      into_size([](To& to) { return &(to.*outbox).record_max; }, {1024, 900'000'000}),
      "A message whose record has more bytes of key, payload and headers is rejected. Not above "
      "what the topic takes (`max.message.bytes`).",
-     "A record that passes here and is too large for its topic holds back its key until an "
-     "operator resolves it."},
+     "A record that passes here and is too large for its topic is held, with the later ones of its "
+     "key, until an operator resolves it."},
 };
 
 void check_outbox(const TopicConfiguration& topic, const OutboxOptions& outbox,

@@ -77,7 +77,7 @@ const std::vector<OptionSpec> process_options = {
      "A further PostgreSQL server, with its own fences, ledgers and dead letters: what topics call "
      "it in `database`. Letters, digits, `-` and `_`.",
      "Each server that topics name has `workers` of its own, a guard and a retention job. While it "
-     "cannot be reached its topics wait, and the others continue."},
+     "cannot be reached its topics are not read, and the others continue."},
     {"databases[].dsn", must_be_given, into([](To& to) { return &to.database->dsn; }),
      "As `postgres.dsn`. The time-outs in `postgres` hold for every server."},
     {"databases[].operator_dsn", "<databases[].dsn>",
@@ -108,8 +108,8 @@ const std::vector<OptionSpec> process_options = {
      "by one, and filters over the sealed ones. Sealed claims whose filters do not fit are looked "
      "up in PostgreSQL.",
      "If it is too little, each batch reads more blocks: several times slower, and never wrong. If "
-     "recent claims alone are more than this, batches pause a little until their table is sealed. "
-     "With `reach: partition` the option limits only the filters, and batches do not pause."},
+     "recent claims alone are more than this, each batch is delayed by 20 ms until their table is "
+     "sealed. With `reach: partition` the option limits only the filters, and delays no batch."},
     {"logging.level", "info",
      into([](To& to) { return &to.configuration.logging.level; },
           {"debug", "info", "warning", "error", "off"}),

@@ -15,14 +15,15 @@ const std::vector<OptionSpec> registry_options = {
     {"registries[].name", must_be_given, into([](To& to) { return &to.registry->name; }),
      "A schema registry with Confluent's HTTP protocol: what topics call it in `registry`. "
      "Letters, digits, `-` and `_`.",
-     "Each has a thread of its own, which fetches schemas. While it cannot be reached, the "
-     "partitions whose next message has a schema that is not known yet wait; the others continue."},
+     "Each has a thread of its own, which fetches schemas. While it cannot be reached, partitions "
+     "whose next message has a schema that is not known yet are read no further; the others "
+     "continue."},
     {"registries[].urls", must_be_given, into([](To& to) { return &to.registry->urls; }),
      "Its addresses, such as `[https://registry.example.com]`; for Apicurio with the path "
      "`/apis/ccompat/v7`. The next one is asked if one does not answer or does not know the "
      "schema.",
      "A schema is unknown only if every address says so. While one of them does not answer, a "
-     "message whose schema the others do not know waits."},
+     "message whose schema the others do not know is not read yet."},
     {"registries[].username", "", into([](To& to) { return &to.registry->username; }),
      "The name of its basic login."},
     {"registries[].password", "", into([](To& to) { return &to.registry->password; }),

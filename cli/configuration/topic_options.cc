@@ -24,8 +24,8 @@ const std::vector<OptionSpec> topic_options = {
      into([](To& to) { return &to.topic->registry; }),
      "The registry that has the messages' schemas: a name in `registries`. It implies `framing: "
      "confluent`, in which each message names its schema. JSON is read without its schema.",
-     "A partition waits while the schema of its next message cannot be fetched. A message whose "
-     "schema the registry does not have goes to the dead letters."},
+     "A partition is read no further while the schema of its next message cannot be fetched. A "
+     "message whose schema the registry does not have goes to the dead letters."},
     {"topics[].envelope", "none",
      into([](To& to) { return &to.topic->format.envelope; }, {"none", "connect", "debezium"}),
      "`connect` (JSON only) reads `payload` of a Connect record, `debezium` (JSON or Avro) the row "
@@ -67,7 +67,7 @@ const std::vector<OptionSpec> topic_options = {
     {"topics[].on_reject", "dead_letter",
      into([](To& to) { return &to.topic->reject.action; }, {"dead_letter", "halt"}),
      "What to do with a message that cannot be applied: write it to the dead letters, in the same "
-     "transaction, or stop the topic."},
+     "transaction, or halt the topic."},
     {"topics[].reject_cap.share", "0.5",
      into([](To& to) { return &to.topic->reject.cap_share; }, {0, 1}),
      "Beyond this share of rejected messages within the window the topic halts: a bad deploy must "

@@ -22,7 +22,8 @@ const std::vector<OptionSpec> webhook_options = {
      into([](To& to) { return &to.webhook.concurrency; }, {1, 1000}),
      "Calls under way at once, of each worker. Messages of one partition with the same record key "
      "are sent one after the other, in offset order; others in any order.",
-     "While a batch of up to eight times as many is processed, the worker's other topics wait."},
+     "While a batch of up to eight times as many is processed, the worker's other topics are "
+     "delayed."},
     {"topics[].sink.webhook.timeout", "10s",
      into([](To& to) { return &to.webhook.timeout; }, {10, 600'000}),
      "The time-out of one call, to the answer's last byte. Half of `ledger.lease` at most.",

@@ -86,7 +86,7 @@ constexpr Rule process_rules[] = {
     {"workers", Level::restart, false, "the partitions are spread over another number of members"},
     {"batch.", Level::restart, false, "transactions become larger or smaller"},
     {"kafka.instance_id", Level::restart, false,
-     "the members are new to the group: their partitions wait until the old ones' session ends"},
+     "the members are new to the group: nobody reads their partitions until the old ones' session ends"},
 };
 
 bool fits(const Rule& rule, const std::string& option) {
@@ -141,7 +141,7 @@ Consequence judge_topic_option(const TopicConfiguration& next, const std::string
     }
     if (option == "on_out_of_range" && next.on_out_of_range != OutOfRangePolicy::halt) {
         warn_of(made, "offsets that the log has lost are passed, with a row in skipped_ranges",
-                "`halt` waits for somebody to decide");
+                "`halt` halts the partition until somebody decides");
     }
     return made;
 }

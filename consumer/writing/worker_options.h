@@ -70,7 +70,7 @@ struct WorkerOptions {
     // The shortest time between two samples of a partition's end, by which retention counts. A
     // longer time keeps claims longer by as much; a shorter one asks the broker more often.
     std::chrono::milliseconds watermark_every{10'000};
-    // When a stopped topic is first tried again; the wait doubles each time, up to ten minutes. A
+    // When a halted topic is first tried again; the wait doubles each time, up to ten minutes. A
     // change of the sink's table or of its triggers is noticed within seconds in any case. A
     // shorter time resumes sooner after another cause is fixed, and repeats the log line more often
     // until then.

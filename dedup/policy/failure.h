@@ -15,7 +15,7 @@ enum class FailureAction : std::uint8_t {
     retry,      // the same batch again, after a jittered backoff
     reconnect,  // a new session, fences taken again, the batch again; nothing is dead-lettered
     reject,     // a message is at fault: search for it
-    stop,       // the topic pauses, which is logged; the others continue; tried again slowly
+    stop,       // the topic halts, which is logged; the others continue; tried again slowly
 };
 
 // Whose statement failed. SET CONSTRAINTS and COMMIT speak for the sink: its deferred constraints
