@@ -55,6 +55,7 @@ void Processor::start(Batch batch) {
     trace_.end();
     batch_ = std::move(batch);
     finished_.release();
+    searching_ = false;
     failing_slices_ = 0;
     if (batch_.empty()) return;
     trace_.begin(batch_);

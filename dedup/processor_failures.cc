@@ -102,16 +102,10 @@ void Processor::failed(const PostgresError& error, Connection& connection) {
         action == FailureAction::reject ||
         (action == FailureAction::stop && origin_ == Origin::sink &&
          may_be_about_one(error.diagnosis()) && !mutant("own_sqlstate_stops_the_topic"));
-    if (too_much(error)) {
-        searching_ = false;
-        return;
-    }
-    if (action == FailureAction::reject && met_a_duplicate(connection)) {
-        searching_ = false;
-        return;
-    }
-    if (about_messages && begin_search()) return;
-    searching_ = false;
+    const bool searched = std::exchange(searching_, false);
+    if (too_much(error)) return;
+    if (action == FailureAction::reject && met_a_duplicate(connection)) return;
+    if (about_messages && !searched && begin_search()) return;
     if (action == FailureAction::reject) return reject_alone(error);
     throw ProcessingError(error, action);
 }
@@ -137,8 +131,9 @@ void Processor::refuse(Connection& connection) {
     if (met_a_duplicate(connection)) return;
     ++failing_slices_;
     if (refusals.empty()) {
-        // They are refused only together, or no longer at all.
-        put_back(halve(take_front()));
+        // They are refused only together, or no longer at all. A message that is left alone,
+        // because other partitions were given up meanwhile, is tried as usual.
+        if (pending_.front().messages.size() > 1) put_back(halve(take_front()));
         return;
     }
     std::set<std::string_view> keys;

@@ -92,6 +92,26 @@ TEST_P(RefusedRowsTest, RefusedRowsAreFoundWithoutATransactionForEachHalf) {
     expect_no_violations(log, {.some_rejected = true});
 }
 
+// The partition of the bad row is given up between the refusal and the search, which finds nothing
+// in the message that is left.
+TEST_P(RefusedRowsTest, AMessageThatIsLeftAloneBeforeTheSearchLands) {
+    on_insert("IF new.key = 'bad' THEN RAISE EXCEPTION 'no'; END IF;");
+    ScriptedLog log(2);
+    log.append(0, {.key = "bad"});
+    log.append(1, {.key = "good"});
+    CoreWorkerOptions giving_up = options();
+    giving_up.overdue = [&] {
+        return sink_.writes > 0 ? std::set{Partition{0}} : std::set<Partition>{};
+    };
+    CoreWorker worker(log, sink_, giving_up);
+    ASSERT_TRUE(worker.step());
+    EXPECT_EQ(worker.totals, Totals{.applied = 1});
+    EXPECT_EQ(effects("key = 'good'"), 1);
+    EXPECT_EQ(fence(0), 0);
+    EXPECT_EQ(fence(1), 1);
+    EXPECT_EQ(dead_letters(), "");
+}
+
 // The row of 90 needs that of 91, which its own statement cannot see yet.
 TEST_P(RefusedRowsTest, WhatIsCheckedAtTheEndAloneIsNotRefusedBesideABadRow) {
     const std::string parents = schema_.user_table("parents", "name text PRIMARY KEY");
