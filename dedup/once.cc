@@ -133,7 +133,7 @@ class OnceCall {
                                      OwnedTransaction::Begin::with_first);
         require_ledger(unfenced.transaction(), connection.options().idle_in_transaction_timeout);
         const Claim claim{digest_, fingerprint_, Partition{0}, Offset{0}, key_.minted_at};
-        switch (unfenced.claim(std::string(service), {&claim, 1})->front().verdict) {
+        switch (unfenced.claim({&claim, 1})->front().verdict) {
             case Verdict::conflict: return {OnceAnswer::Kind::conflict, {}};
             case Verdict::duplicate: return known(unfenced.transaction());
             case Verdict::late: return {OnceAnswer::Kind::expired, {}};

@@ -277,7 +277,7 @@ SliceOutcomes Processor::sort_out(Transaction& transaction, const Slice& slice,
     if (folded == nullptr) {
         return sort(std::vector(slice.messages.size(), std::optional(Verdict::fresh)));
     }
-    const auto answers = parts_.claims->claim(transaction, context_.topic, folded->claims());
+    const auto answers = parts_.claims->claim(transaction, folded->claims());
     if (!answers) {
         SliceOutcomes none(slice.spans);
         none.again = true;

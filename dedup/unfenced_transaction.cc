@@ -20,9 +20,8 @@ const UnfencedTransaction::Parts& UnfencedTransaction::ready(Connection& connect
     return parts;
 }
 
-std::optional<std::vector<ClaimAnswer>> UnfencedTransaction::claim(const std::string& topic,
-                                                                   std::span<const Claim> claims) {
-    auto answers = parts_.claims.claim(transaction_, topic, claims);
+std::optional<std::vector<ClaimAnswer>> UnfencedTransaction::claim(std::span<const Claim> claims) {
+    auto answers = parts_.claims.claim(transaction_, claims);
     claimed_ = answers.has_value();
     if (claimed_) reached(parts_.observer, Step::after_claims);
     return answers;

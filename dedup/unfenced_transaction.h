@@ -34,8 +34,7 @@ class UnfencedTransaction {
     UnfencedTransaction(Connection& connection, const Parts& parts,
                         OwnedTransaction::Begin begin = OwnedTransaction::Begin::now);
     // As ClaimStore::claim().
-    std::optional<std::vector<ClaimAnswer>> claim(const std::string& topic,
-                                                  std::span<const Claim> claims);
+    std::optional<std::vector<ClaimAnswer>> claim(std::span<const Claim> claims);
     // Runs the effect as Origin::sink, and stores its results. REQUIRES: claim() has answered.
     void apply(const Effect& effect);
     // Commits. `replay` may be empty: it reads the results of the keys that were known. `again`: a

@@ -217,7 +217,6 @@ int import_all(const ImportArguments& arguments) {
     const std::string kind = kind_of_list(arguments, target.scope);
     const std::unique_ptr<KeyList> list = list_of(arguments, setup);
     ImportOptions options;
-    options.topic = target.source;
     options.page = arguments.batch;
     options.restart = arguments.restart;
     options.meaning = "keys of " + target.scope.operation + " as " + kind +

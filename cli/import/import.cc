@@ -101,7 +101,7 @@ class Import {
                  std::int64_t refused) {
         Origin origin = Origin::ours;
         UnfencedTransaction unfenced(connection_, {.claims = claims_, .origin = origin});
-        const auto answers = unfenced.claim(options_.topic, claims);
+        const auto answers = unfenced.claim(claims);
         if (!answers) return false;
         const std::int64_t fresh =
             std::ranges::count(*answers, Verdict::fresh, &ClaimAnswer::verdict);

@@ -54,7 +54,6 @@ struct ImportReport {
 
 struct ImportOptions {
     int ledger = 0;
-    std::string topic;
     std::size_t page = 5000;  // keys in a transaction
     bool restart = false;     // start at the beginning, even if an earlier run was interrupted
     // What the keys of the list identify; part of what distinguishes one import from another.
@@ -74,7 +73,6 @@ ImportReport import_keys(Connection& connection, ClaimStore& claims, KeyList& li
 // (import_target.cc).
 struct ImportTarget {
     KeyScope scope;
-    std::string source;  // the topic's name, or the route's
     LedgerOptions ledger;
     // Why no message and no request could have this key; '' if one could.
     std::function<std::string(const std::string& key)> fault;

@@ -52,7 +52,6 @@ ImportTarget target_of_topic(const Configuration& configuration, const std::stri
     KeyScope scope = scope_of(topic);
     const LedgerOptions& ledger = ledger_of(configuration, scope, topic);
     return {.scope = std::move(scope),
-            .source = topic.name,
             .ledger = ledger,
             .fault = message_rules(topic.key),
             .register_source =
@@ -68,7 +67,6 @@ ImportTarget target_of_route(const Configuration& configuration, const std::stri
     const LedgerOptions& ledger = ledger_of(configuration, scope, *kept_of(configuration, route));
     auto rules = request_rules(route);
     return {.scope = std::move(scope),
-            .source = name,
             .ledger = ledger,
             .fault = std::move(rules),
             .register_source =
@@ -102,7 +100,6 @@ ImportTarget target_of_calls(Connection& connection, const std::string& operatio
                   .operation = operation,
                   .kinds = {std::string(kind_of_calls)},
                   .has_tenant = !tenant.empty()},
-        .source = operation,
         .ledger = kept,
         .fault = [](const std::string& key) -> std::string {
             const bool good = !key.empty() && key.size() <= longest_call_key &&

@@ -107,7 +107,6 @@ class ClaimStore {
     // nullopt if a key that was presumed new was there already: the transaction has failed, so roll
     // back, and process the batch again. Throws StoreChanged.
     virtual std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
-                                                          const std::string& topic,
                                                           std::span<const Claim> claims) = 0;
     // The statements that claim these keys if each of them is new, and fail otherwise: for a
     // transaction in one round trip, which holds the ledger's lock by then. nullopt if the store

@@ -28,7 +28,6 @@ ClaimAnswer earlier(const Claim& claim, const QueryResult& result, int row) {
 }  // namespace
 
 std::optional<std::vector<ClaimAnswer>> TableStore::claim(Transaction& transaction,
-                                                          const std::string&,
                                                           std::span<const Claim> claims) {
     expect_claim_order(claims);
     std::vector<ClaimAnswer> answers(claims.size());

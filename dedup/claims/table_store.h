@@ -12,7 +12,6 @@ class TableStore final : public ClaimStore {
     // `ledger` and `source` as register_ledger() and register_feed() gave them.
     TableStore(int ledger, int source) : ledger_(ledger), source_(source) {}
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
-                                                  const std::string& topic,
                                                   std::span<const Claim> claims) override;
     std::optional<NewClaims> claim_as_new(std::span<const Claim> claims) override;
     std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,

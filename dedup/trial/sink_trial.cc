@@ -9,7 +9,7 @@
 
 namespace onceward {
 
-std::optional<std::vector<ClaimAnswer>> MemoryStore::claim(Transaction&, const std::string&,
+std::optional<std::vector<ClaimAnswer>> MemoryStore::claim(Transaction&,
                                                            std::span<const Claim> claims) {
     return claim(claims);
 }

@@ -22,7 +22,6 @@ namespace onceward {
 class MemoryStore final : public ClaimStore {
   public:
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
-                                                  const std::string& topic,
                                                   std::span<const Claim> claims) override;
     // The same without a transaction, for a test without a database.
     std::vector<ClaimAnswer> claim(std::span<const Claim> claims);

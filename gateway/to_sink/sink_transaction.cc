@@ -169,7 +169,7 @@ std::optional<std::vector<ClaimAnswer>> SinkTransaction::claim(UnfencedTransacti
             {{sql::claims_lock_shared, ledger, {}}, {sql::retention_lock_timeout, shortly, {}}});
     }
     claiming_ = true;
-    auto answers = unfenced.claim(parts_.context.topic, claims);
+    auto answers = unfenced.claim(claims);
     claiming_ = false;
     if (parts_.table && answers) {
         transaction.prepared(sql::retention_lock_timeout,

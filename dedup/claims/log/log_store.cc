@@ -140,7 +140,6 @@ std::vector<ClaimAnswer> LogStore::look_up(std::span<const Claim> claims) {
 // What is not known is presumed fresh, and settle() finds out. A statement only where a segment's
 // filter says yes.
 std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction,
-                                                        const std::string&,
                                                         std::span<const Claim> claims) {
     std::vector<ClaimAnswer> answers = look_up(claims);
     check(transaction, suspects_, claims, answers);

@@ -19,7 +19,6 @@ class LogStore final : public ClaimStore {
     ~LogStore() override;
     void catch_up(Connection& connection) override;
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
-                                                  const std::string& topic,
                                                   std::span<const Claim> claims) override;
     bool appends_as_new() const override { return true; }
     std::optional<std::vector<Connection::Planned>> append_as_new(

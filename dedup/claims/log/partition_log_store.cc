@@ -129,7 +129,6 @@ void PartitionLogStore::catch_up(Connection& connection) {
 }
 
 std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction& transaction,
-                                                                 const std::string&,
                                                                  std::span<const Claim> claims) {
     forget_batch();
     for (std::size_t i = 0; i < claims.size(); ++i) {

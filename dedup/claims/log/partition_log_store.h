@@ -24,7 +24,6 @@ class PartitionLogStore final : public ClaimStore {
     void partitions_lost(std::span<const TopicPartition> partitions) override;
     void catch_up(Connection& connection) override;
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
-                                                  const std::string& topic,
                                                   std::span<const Claim> claims) override;
     std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
                                                 std::span<const Claim> claims) override;

@@ -45,7 +45,6 @@ class ImportTest : public LedgerTest {
         ledger_.store = store_;
         registered_ = register_ledger(connection_, ledger_, "group", "topic");
         import_.ledger = registered_.ledger;
-        import_.topic = "topic";
         import_.page = 10;
         import_.key = [](const std::string& key) { return ImportedKey{scripted_digest(key), ""}; };
     }

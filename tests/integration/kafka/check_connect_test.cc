@@ -208,7 +208,7 @@ TEST_F(CheckConnect, ASampleSaysWhatWouldBecomeOfEachRecordAndWritesNothing) {
     const Claim claim{digest_of({ledger.name, "", "header:request-id", "claimed"}), std::nullopt,
                       Partition{1}, Offset{40}};
     OwnedTransaction transaction(connection);
-    store.claim(transaction, topic_, std::span(&claim, 1));
+    store.claim(transaction, std::span(&claim, 1));
     transaction.commit();
     const std::int64_t claims = rows("claims_" + std::to_string(registered.ledger) + "_1");
 

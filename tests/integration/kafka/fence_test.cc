@@ -152,8 +152,7 @@ TEST(SinkTable, ATopicWhoseTableChangedStopsTheOtherGoesOnAndItComesBackByItself
 class DamagedLedger final : public ClaimStore {
   public:
     void catch_up(Connection&) override { throw std::runtime_error("this is not a filter"); }
-    std::optional<std::vector<ClaimAnswer>> claim(Transaction&, const std::string&,
-                                                  std::span<const Claim>) override {
+    std::optional<std::vector<ClaimAnswer>> claim(Transaction&, std::span<const Claim>) override {
         return std::nullopt;
     }
 };

@@ -172,7 +172,7 @@ TEST_F(ConversionTest, TheSwitchWaitsForAClaimUnderWay) {
     TableStore store_of_before(registered_.ledger, registered_.source);
     const Claim claim{scripted_digest("k1"), {}, Partition{0}, Offset{7}};
     auto transaction = std::make_unique<OwnedTransaction>(session);
-    ASSERT_TRUE(store_of_before.claim(*transaction, "topic", {&claim, 1}));
+    ASSERT_TRUE(store_of_before.claim(*transaction, {&claim, 1}));
     ConnectionOptions named = schema_.owner();
     named.application_name = "converter";
     Connection converter(named);
@@ -199,7 +199,7 @@ TEST_F(ConversionTest, WhoDidNotHearOfItClaimsNothing) {
         const std::vector<Claim> others{{scripted_digest("k2"), {}, Partition{0}, Offset{1}}};
         for (int i = 0; i < (sealed ? 2 : 1); ++i) {
             OwnedTransaction transaction(session);
-            before.claim(transaction, "topic", claims);
+            before.claim(transaction, claims);
             transaction.commit();
             if (sealed && i == 0) schema.database().execute("SELECT rotate_ledger(1, 1)");
         }
@@ -217,7 +217,7 @@ TEST_F(ConversionTest, WhoDidNotHearOfItClaimsNothing) {
         EXPECT_THROW(
             {
                 OwnedTransaction transaction(session);
-                before.claim(transaction, "topic", others);
+                before.claim(transaction, others);
             },
             StoreChanged);
         EXPECT_EQ(schema.database().number(after), 0);

@@ -34,7 +34,7 @@ class LogStoreTest : public CoreTest {
         ClaimAnswer begin(const Claim& wanted) {
             store.catch_up(connection);
             open.emplace(connection);
-            return store.claim(*open, "topic", std::span(&wanted, 1))->at(0);
+            return store.claim(*open, std::span(&wanted, 1))->at(0);
         }
         Settlement settle() { return store.settle(*open); }
         void commit() {

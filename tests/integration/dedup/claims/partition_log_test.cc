@@ -28,7 +28,7 @@ class PartitionLogTest : public CoreTest {
         while (true) {
             store.catch_up(connection);
             OwnedTransaction transaction(connection);
-            const Verdict verdict = store.claim(transaction, "topic", {&wanted, 1})->at(0).verdict;
+            const Verdict verdict = store.claim(transaction, {&wanted, 1})->at(0).verdict;
             if (store.settle(transaction) == Settlement::again) continue;
             transaction.commit();
             store.committed();
@@ -164,7 +164,7 @@ TEST_F(PartitionLogTest, APartitionThatWasNeverTakenIsNotClaimedFrom) {
     Connection connection(schema_.worker());
     OwnedTransaction transaction(connection);
     const Claim claim = claim_of("k");
-    EXPECT_THROW(store.claim(transaction, "topic", {&claim, 1}), std::logic_error);
+    EXPECT_THROW(store.claim(transaction, {&claim, 1}), std::logic_error);
 }
 
 // Its part would not be opened again: the key would be applied, and claimed by nobody.
@@ -175,12 +175,12 @@ TEST_F(PartitionLogTest, ABatchThatWasGivenUpLeavesNothingToTheNextOne) {
     const Claim claim = claim_of("k");
     {
         OwnedTransaction given_up(connection);
-        store.claim(given_up, "topic", {&claim, 1});
+        store.claim(given_up, {&claim, 1});
     }
     take(store, connection, 1);
     for (const Verdict verdict : {Verdict::fresh, Verdict::duplicate}) {
         OwnedTransaction transaction(connection);
-        EXPECT_EQ(store.claim(transaction, "topic", {&claim, 1})->at(0).verdict, verdict);
+        EXPECT_EQ(store.claim(transaction, {&claim, 1})->at(0).verdict, verdict);
         EXPECT_EQ(store.settle(transaction), Settlement::settled);
         transaction.commit();
         store.committed();
@@ -199,7 +199,7 @@ TEST_F(PartitionLogTest, AReadingThatFailsIsTriedAgainForAllPartitions) {
     database().execute("UPDATE ledgers SET evictions = evictions + 1");
     {
         OwnedTransaction transaction(connection);
-        store.claim(transaction, "topic", claims);
+        store.claim(transaction, claims);
         EXPECT_EQ(store.settle(transaction), Settlement::again);
     }
     database().execute("ALTER TABLE claims_1_1 RENAME TO away");
@@ -207,7 +207,7 @@ TEST_F(PartitionLogTest, AReadingThatFailsIsTriedAgainForAllPartitions) {
     database().execute("ALTER TABLE away RENAME TO claims_1_1");
     store.catch_up(connection);
     OwnedTransaction transaction(connection);
-    store.claim(transaction, "topic", claims);
+    store.claim(transaction, claims);
     EXPECT_EQ(store.settle(transaction), Settlement::settled);
     transaction.commit();
     store.committed();
@@ -220,7 +220,7 @@ TEST_F(PartitionLogTest, ARotationThatWasWaitedForIsSeen) {
     const Claim wanted = claim_of("k");
     database().execute("BEGIN; SELECT rotate_ledger(1, 1)");
     OwnedTransaction transaction(connection);
-    store.claim(transaction, "topic", {&wanted, 1});
+    store.claim(transaction, {&wanted, 1});
     auto settled = std::async(std::launch::async, [&] { return store.settle(transaction); });
     EXPECT_TRUE(eventually(10s, [&] { return waits_for_lock("claimer"); }));
     database().execute("COMMIT");
@@ -233,7 +233,7 @@ TEST_F(PartitionLogTest, OnceTheReachIsGlobalNothingIsClaimedForAPartitionAlone)
     register_ledger(other, {.name = "ledger", .store = StoreKind::log}, "group", "topic");
     const Claim wanted = claim_of("k");
     OwnedTransaction transaction(connection);
-    store.claim(transaction, "topic", {&wanted, 1});
+    store.claim(transaction, {&wanted, 1});
     EXPECT_THAT([&] { store.settle(transaction); },
                 testing::ThrowsMessage<std::runtime_error>(testing::HasSubstr("reach is global")));
 }

@@ -31,7 +31,7 @@ class PartitionSegmentTest : public SealingTest {
     Verdict claim(PartitionLogStore& store, int partition, const std::string& key) {
         const Claim wanted = claim_of(key, {}, partition);
         OwnedTransaction transaction(leader_);
-        const Verdict verdict = store.claim(transaction, "topic", {&wanted, 1})->at(0).verdict;
+        const Verdict verdict = store.claim(transaction, {&wanted, 1})->at(0).verdict;
         EXPECT_EQ(store.settle(transaction), Settlement::settled);
         transaction.commit();
         store.committed();

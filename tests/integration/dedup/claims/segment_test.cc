@@ -204,7 +204,7 @@ TEST_F(SegmentTest, AWorkerThatLaggedBehindTheSegmentStartsAnew) {
     while (true) {
         lagging.catch_up(leader_);
         OwnedTransaction transaction(leader_);
-        const auto answers = lagging.claim(transaction, "topic", {&known, 1});
+        const auto answers = lagging.claim(transaction, {&known, 1});
         try {
             if (lagging.settle(transaction) == Settlement::settled) {
                 EXPECT_EQ(answers->at(0).verdict, Verdict::duplicate);

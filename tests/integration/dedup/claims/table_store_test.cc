@@ -40,7 +40,7 @@ class TableStoreTest : public CoreTest {
         std::vector<ClaimAnswer> ask_all(std::span<const Claim> wanted) {
             while (true) {
                 OwnedTransaction transaction(connection);
-                const auto answers = store.claim(transaction, "topic", wanted);
+                const auto answers = store.claim(transaction, wanted);
                 if (!answers) {
                     ++redone;
                     continue;
@@ -90,7 +90,7 @@ TEST_F(TableStoreTest, ARolledBackClaimIsFreshAgain) {
     const Claim wanted = claim("k");
     {
         OwnedTransaction transaction(session.connection);
-        session.store.claim(transaction, "topic", std::span(&wanted, 1));
+        session.store.claim(transaction, std::span(&wanted, 1));
     }
     EXPECT_EQ(session.ask(wanted).verdict, Verdict::fresh);
 }
@@ -142,7 +142,7 @@ TEST_F(TableStoreTest, TheFingerprintOfAWinnerThatWasWaitedForIsRead) {
     Session winner = session("winner"), loser = session("loser");
     const Claim first = claim("k", digest_of_bytes("1"));
     OwnedTransaction transaction(winner.connection);
-    winner.store.claim(transaction, "topic", std::span(&first, 1));
+    winner.store.claim(transaction, std::span(&first, 1));
     std::future<ClaimAnswer> answer =
         std::async(std::launch::async, [&] { return loser.ask(claim("k", digest_of_bytes("2"))); });
     ASSERT_TRUE(eventually(10s, [&] { return waits_for_lock("loser"); }));
@@ -159,7 +159,7 @@ TEST_F(TableStoreTest, ALoserWhoseWinnerRollsBackIsFresh) {
     std::future<ClaimAnswer> answer;
     {
         OwnedTransaction transaction(winner.connection);
-        winner.store.claim(transaction, "topic", std::span(&wanted, 1));
+        winner.store.claim(transaction, std::span(&wanted, 1));
         answer = std::async(std::launch::async, [&] { return loser.ask(wanted); });
         ASSERT_TRUE(eventually(10s, [&] { return waits_for_lock("loser"); }));
     }

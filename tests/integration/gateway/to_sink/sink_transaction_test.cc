@@ -14,7 +14,7 @@ namespace {
 class NeighboursClaims final : public ClaimStore {
   public:
     NeighboursClaims(Database& neighbour, Digest key) : neighbour_(neighbour), key_(key) {}
-    std::optional<std::vector<ClaimAnswer>> claim(Transaction&, const std::string&,
+    std::optional<std::vector<ClaimAnswer>> claim(Transaction&,
                                                   std::span<const Claim> claims) override {
         return std::vector<ClaimAnswer>(claims.size(), {Verdict::duplicate, std::nullopt});
     }
