@@ -175,10 +175,8 @@ class Ending {
     ClaimStore* claims_;
 };
 
-// Where the earlier claims of messages in conflict came from. Used by one thread, in the
-// transaction of the batch; failures are PostgresErrors.
-
-// The places of each of the claims, in their order. Borrows nothing.
+// The places of the earlier claims that messages in conflict met, in the order of the claims. Used
+// by one thread, in the batch's transaction; borrows nothing. Failures are PostgresErrors.
 class ClaimPlaces {
   public:
     explicit ClaimPlaces(std::span<const Claim> claims);

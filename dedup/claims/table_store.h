@@ -9,7 +9,7 @@ namespace onceward {
 
 class TableStore final : public ClaimStore {
   public:
-    // `ledger` and `source` as register_ledger() and register_feed() gave them.
+    // `ledger` and `source` as the ledger was registered.
     TableStore(int ledger, int source) : ledger_(ledger), source_(source) {}
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   std::span<const Claim> claims) override;

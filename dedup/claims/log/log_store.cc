@@ -278,7 +278,7 @@ bool LogStore::appended_meanwhile(const LogLook& look) const {
 
 Settlement LogStore::settle(Transaction& transaction) {
     if (nothing_claimed_) return Settlement::settled;
-    // Callers that store no results never call confirm(), so do its check here.
+    // confirm() has waited already; this is for a caller that left it out.
     if (!reliance_holds()) return Settlement::again;
     if (append_.empty()) return settle_duplicates(transaction);
     try {

@@ -26,12 +26,6 @@
 
 namespace onceward {
 
-// What the transactions of a process's workers are about to append to one ledger's log. A key that
-// another worker's transaction claims is presumed to be a duplicate; otherwise its row would be
-// written, found to be a duplicate and written again. A transaction that relies on this waits for
-// the other's end before its own, and then asks the window whether the other was committed.
-// Thread-safe; throws only std::bad_alloc.
-
 // What a transaction relies on: these claims, of these transactions.
 struct Reliance {
     struct OnClaim {
@@ -42,6 +36,11 @@ struct Reliance {
     std::vector<std::uint64_t> transactions;
 };
 
+// What the transactions of a process's workers are about to append to one ledger's log. A key that
+// another worker's transaction claims is presumed to be a duplicate; otherwise its row would be
+// written, found to be a duplicate and written again. A transaction that relies on this waits for
+// the other's end before its own, and then asks the window whether the other was committed.
+// Thread-safe; throws only std::bad_alloc.
 class ClaimsUnderWay {
   public:
     // If `reliance` is given, marks the claims that other transactions are about to make, and notes
