@@ -109,8 +109,7 @@ std::string TableStore::probe_of(const std::vector<std::string>& generations) {
 std::optional<ClaimStore::NewClaims> TableStore::claim_as_new(std::span<const Claim> claims) {
     expect_claim_order(claims);
     // If a key has a time, we have to ask first what the ledger remembers.
-    const auto has_time = [](const Claim& claim) { return claim.minted_at.has_value(); };
-    if (known_.current.empty() || std::ranges::any_of(claims, has_time)) return std::nullopt;
+    if (known_.current.empty() || has_times(claims)) return std::nullopt;
     const Connection::Names names{{"ledger", std::to_string(ledger_)},
                                   {"generation", known_.current}};
     NewClaims made{.statements = {}, .generation = known_.current};

@@ -204,12 +204,7 @@ QueryResult Connection::prepared(std::string_view sql, const Parameters& paramet
 std::vector<QueryResult> Connection::pipelined(const std::vector<Statement>& statements,
                                                const std::function<void()>& meanwhile,
                                                Where where) {
-    std::optional<Meanwhile> work;
-    Answers answers =
-        std::move(grouped({&statements, 1}, [&] { work.emplace(meanwhile); }, where).front());
-    if (answers.error) throw PostgresError(*answers.error);
-    work->rethrow();
-    return std::move(answers.results);
+    return one_group(statements, meanwhile, where, false);
 }
 
 // DANGER: in doubt from the first byte on. The server runs each statement as it comes, COMMIT too,
@@ -217,9 +212,15 @@ std::vector<QueryResult> Connection::pipelined(const std::vector<Statement>& sta
 std::vector<QueryResult> Connection::pipelined_commit(const std::vector<Statement>& statements,
                                                       const std::function<void()>& meanwhile,
                                                       Where where) {
+    return one_group(statements, meanwhile, where, true);
+}
+
+std::vector<QueryResult> Connection::one_group(const std::vector<Statement>& statements,
+                                               const std::function<void()>& meanwhile, Where where,
+                                               bool committing) {
     std::optional<Meanwhile> work;
-    Answers answers =
-        std::move(grouped({&statements, 1}, [&] { work.emplace(meanwhile); }, where, true).front());
+    Answers answers = std::move(
+        grouped({&statements, 1}, [&] { work.emplace(meanwhile); }, where, committing).front());
     if (answers.error) throw PostgresError(*answers.error);
     work->rethrow();
     return std::move(answers.results);

@@ -127,6 +127,11 @@ class Connection {
                                  const std::function<void()>& meanwhile = {},
                                  Where where = Where::current(), bool committing = false);
     Answers take_group(std::size_t statements, Where where, bool committing);
+    // One group: its results, or the error of the statement that failed as an exception. What
+    // `meanwhile` throws is rethrown after that.
+    std::vector<QueryResult> one_group(const std::vector<Statement>& statements,
+                                       const std::function<void()>& meanwhile, Where where,
+                                       bool committing);
     struct Finish {
         void operator()(pg_conn* connection) const;
     };

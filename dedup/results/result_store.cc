@@ -81,12 +81,11 @@ ResultStore::State ResultStore::look(Connection& connection) {
             erasures_ = rows.binary_integer(row, 3);
         }
     }
-    if (state.generations != known_generations_) {
-        // Statements of dropped tables must not accumulate.
-        if (!known_generations_.empty()) connection.forget_prepared();
-        known_generations_ = state.generations;
+    // Statements of dropped tables must not accumulate.
+    if (!known_.generations.empty() && state.generations != known_.generations) {
+        connection.forget_prepared();
     }
-    known_open_ = state.open;
+    known_ = state;
     return state;
 }
 
@@ -109,9 +108,9 @@ void ResultStore::put(Transaction& transaction, std::span<const Stored> results)
 
 std::optional<Connection::Planned> ResultStore::put_as_new(std::string_view generation,
                                                            std::span<const Stored> results) {
-    if (!known_open_ || std::to_string(*known_open_) != generation) return std::nullopt;
-    note(results, *known_open_);
-    return insert_of(results, *known_open_);
+    if (!known_.open || std::to_string(*known_.open) != generation) return std::nullopt;
+    note(results, *known_.open);
+    return insert_of(results, *known_.open);
 }
 
 void ResultStore::note(std::span<const Stored> results, std::int64_t generation) {
@@ -246,8 +245,7 @@ void ResultStore::committed() {
 void ResultStore::connection_lost() {
     begin();
     cache_.clear();
-    known_generations_.clear();
-    known_open_.reset();
+    known_ = {};
 }
 
 }  // namespace onceward

@@ -109,9 +109,7 @@ class ResultStore {
     int ledger_;
     StoreKind store_;
     ResultCache cache_;
-    // of the last look
-    std::vector<std::int64_t> known_generations_;
-    std::optional<std::int64_t> known_open_;
+    State known_;  // of the last look
     std::int64_t evictions_ = 0;
     std::int64_t erasures_ = 0;
     // of the transaction under way
