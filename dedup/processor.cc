@@ -352,11 +352,10 @@ void Processor::write(Transaction& transaction, SliceOutcomes& sorted) {
 
 // What the sink deferred is checked in the same round trip, before the fence moves.
 bool Processor::advance(Transaction& transaction, const SliceOutcomes& sorted) {
-    const Parameters none;
     origin_ = Origin::sink;
     try {
         const std::size_t moved = parts_.fences.advance(transaction, context_.topic, sorted.moves,
-                                                        {{sql::sink_constraints, none, {}}});
+                                                        {{sql::sink_constraints}});
         origin_ = Origin::ours;
         return moved == sorted.moves.size();
     } catch (const PostgresError& error) {

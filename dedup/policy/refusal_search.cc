@@ -32,10 +32,6 @@ struct Part {
     bool left_out = false;
 };
 
-const Parameters no_parameters;
-
-Connection::Statement bare(std::string_view sql) { return {sql, no_parameters, {}}; }
-
 std::size_t rounded_root(std::size_t number) {
     return static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(number))));
 }
@@ -51,7 +47,7 @@ class Search {
           together_(target.sink.begin_parts(transaction)) {}
 
     std::vector<Refusal> run(Messages messages, std::size_t size) {
-        transaction_.pipelined({bare(sql::sink_search_begin)});
+        transaction_.pipelined({{sql::sink_search_begin}});
         cut(messages, size, parts_);
         do {
             try_parts();
@@ -103,17 +99,18 @@ class Search {
                 tried.push_back(&part);
             });
         }
-        std::vector<Statements> groups{{bare(sql::sink_part_begin)}};
+        std::vector<Statements> groups;
+        groups.push_back({{sql::sink_part_begin}});
         for (const std::vector<SinkStatement>& statements : writes) {
-            Statements& group = groups.emplace_back(Statements{bare(sql::sink_part_undo)});
+            Statements& group = groups.emplace_back(Statements{{sql::sink_part_undo}});
             for (const SinkStatement& one : statements) {
                 group.push_back({one.sql, one.parameters, one.names});
             }
             for (const Connection::Statement& one : after_part()) group.push_back(one);
         }
-        groups.push_back({bare(sql::sink_part_undo)});
-        if (!check_parts_) groups.back().push_back(bare(sql::sink_constraints));
-        groups.push_back({bare(sql::sink_search_undo)});
+        groups.push_back({{sql::sink_part_undo}});
+        if (!check_parts_) groups.back().push_back({sql::sink_constraints});
+        groups.push_back({{sql::sink_search_undo}});
         std::vector<Connection::Answers> answers = transaction_.grouped(groups);
         for (const Connection::Answers* ours : {&answers.front(), &answers.back()}) {
             if (ours->error) throw PostgresError(*ours->error);
@@ -143,19 +140,19 @@ class Search {
         const Statements after = after_part();
         // The first two only prepare the statements: a failed transaction prepares none.
         transaction_.pipelined(
-            {bare(sql::sink_part_begin), bare(sql::sink_part_keep), bare(sql::sink_part_begin)});
+            {{sql::sink_part_begin}, {sql::sink_part_keep}, {sql::sink_part_begin}});
         for (Part& part : parts_) {
             judged(part, [&] {
                 target_.sink.write(transaction_, target_.context, part.messages);
                 if (target_.written) target_.written(part.messages);
                 transaction_.pipelined(after);
             });
-            if (part.refusal) transaction_.pipelined({bare(sql::sink_part_undo)});
+            if (part.refusal) transaction_.pipelined({{sql::sink_part_undo}});
         }
         judge_the_end([&] {
-            if (!check_parts_) transaction_.pipelined({bare(sql::sink_constraints)});
+            if (!check_parts_) transaction_.pipelined({{sql::sink_constraints}});
         });
-        transaction_.pipelined({bare(sql::sink_search_undo)});
+        transaction_.pipelined({{sql::sink_search_undo}});
     }
 
     // Judges what all parts together have deferred. If that is refused, the next round checks after
@@ -176,11 +173,11 @@ class Search {
         if (check_parts_) {
             for (const std::string_view sql :
                  {sql::sink_check_begin, sql::sink_constraints, sql::sink_check_end}) {
-                after.push_back(bare(sql));
+                after.push_back({sql});
             }
         }
-        after.push_back(bare(sql::sink_part_keep));
-        after.push_back(bare(sql::sink_part_begin));
+        after.push_back({sql::sink_part_keep});
+        after.push_back({sql::sink_part_begin});
         return after;
     }
 

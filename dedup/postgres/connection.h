@@ -67,7 +67,7 @@ class Connection {
                          Where where = Where::current());
     struct Statement {
         std::string_view sql;
-        const Parameters& parameters;
+        const Parameters& parameters = no_parameters;
         Names names = {};
     };
     // A statement that waits to be sent. `names` may be views of its maker's own.

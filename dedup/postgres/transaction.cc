@@ -21,8 +21,7 @@ std::vector<QueryResult> Transaction::pipelined(std::vector<Connection::Statemen
                                                 Where where) {
     if (begun_) return connection_.pipelined(statements, meanwhile, where);
     begun_ = true;
-    const Parameters none;
-    std::vector<Connection::Statement> all{{sql::begin, none, {}}};
+    std::vector<Connection::Statement> all{{sql::begin}};
     for (Connection::Statement& statement : statements) all.push_back(std::move(statement));
     std::vector<QueryResult> results = connection_.pipelined(all, meanwhile, where);
     results.erase(results.begin());
@@ -76,8 +75,7 @@ std::vector<QueryResult> OwnedTransaction::run_whole(
     std::span<const Connection::Planned> statements, const std::function<void()>& meanwhile,
     Where where) {
     expects(!std::exchange(begun_, true), "a whole transaction is the first that is sent", where);
-    const Parameters none;
-    std::vector<Connection::Statement> all{{sql::begin, none, {}}};
+    std::vector<Connection::Statement> all{{sql::begin}};
     for (const auto& [text, parameters, names] : statements) {
         all.push_back({text, parameters, names});
     }

@@ -106,6 +106,9 @@ class Parameters {
     std::vector<Slot> slots_;
 };
 
+// For a statement without any. It lives as long as the process, so that a reference to it holds.
+inline const Parameters no_parameters;
+
 // The rows that a statement returned. Move-only, owns its PGresult, not thread-safe; views live as
 // long as it does. Reading outside its rows or columns is a bug and aborts.
 class QueryResult {

@@ -90,8 +90,7 @@ bool SinkTrial::attempt(const Slice& slice, TrialOutcome& outcome) {
             sink_.write(transaction, {"trial", "trial"}, fresh);
             results = sink_.take_results();
         }
-        const Parameters none;
-        transaction.pipelined({{sql::sink_constraints, none, {}}});
+        transaction.pipelined({{sql::sink_constraints}});
         transaction.commit();
     } catch (const PostgresError& error) {
         if (meaning_of(error, Origin::sink) != FailureAction::reject) throw;

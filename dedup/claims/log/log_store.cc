@@ -235,7 +235,6 @@ Settlement LogStore::settle_duplicates(Transaction& transaction) {
 
 LogLook LogStore::append(Transaction& transaction, const LogWindow::Position& at) {
     const auto names = log_names(ledger_, at.generation);
-    const Parameters none;
     const Parameters lock{ledger_};
     const Parameters look{ledger_, at.last, most_news_};
     const Parameters row = append_.parameters(source_);
@@ -250,10 +249,10 @@ LogLook LogStore::append(Transaction& transaction, const LogWindow::Position& at
         look_statement = sql::log_look_with_the_lock;
     }
 #endif
-    std::vector<QueryResult> results = transaction.pipelined({{{sql::no_limits, none, names},
-                                                               {lock_statement, lock, names},
-                                                               {look_statement, look, names},
-                                                               {sql::log_append, row, names}}});
+    std::vector<QueryResult> results = transaction.pipelined({{sql::no_limits},
+                                                              {lock_statement, lock, names},
+                                                              {look_statement, look, names},
+                                                              {sql::log_append, row, names}});
     seq_ = results[3].binary_integer(0, 0);
     generation_ = at.generation;
     return LogLook(std::move(results[2]));

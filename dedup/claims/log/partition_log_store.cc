@@ -190,12 +190,11 @@ bool PartitionLogStore::still_holds(const QueryResult& current) {
 Settlement PartitionLogStore::settle(Transaction& transaction) {
     if (open_.empty()) return Settlement::settled;
     const auto names = log_names(ledger_, generation_);
-    const Parameters none;
     const Parameters ledger{ledger_};
     // DANGER: read the current generation in a statement after the lock's. The lock's own statement
     // would not see a rotation that it waited for.
     std::vector<Connection::Statement> statements{
-        {sql::no_limits, none},
+        {sql::no_limits},
         {sql::log_lock_shared, ledger},
         {sql::log_current, ledger},
     };

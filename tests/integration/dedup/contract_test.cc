@@ -69,14 +69,10 @@ TEST_F(ContractTest, ACallInsideATransactionDoesNothing) {
 }
 
 TEST_F(ContractTest, StatementsOfOneRoundTripNeedATransaction) {
-    const Parameters none;
-    EXPECT_THAT(
-        [&] {
-            connection_.pipelined({{"SELECT 1", none, {}}});
-        },
-        ThrowsMessage<BrokenContract>(HasSubstr("dedup/contract_test.cc:")))
+    EXPECT_THAT([&] { connection_.pipelined({{"SELECT 1"}}); },
+                ThrowsMessage<BrokenContract>(HasSubstr("dedup/contract_test.cc:")))
         << "it names the caller";
-    EXPECT_EQ(connection_.query("SELECT 1", none).integer(0, 0), 1) << "the session continues";
+    EXPECT_EQ(connection_.query("SELECT 1", {}).integer(0, 0), 1) << "the session continues";
 }
 
 }  // namespace

@@ -14,12 +14,11 @@ using Begin = OwnedTransaction::Begin;
 
 class TransactionTest : public CoreTest {
   protected:
-    Connection::Statement insert() const { return {insert_, none_, {}}; }
+    Connection::Statement insert() const { return {insert_}; }
     std::int64_t rows() { return database().number("SELECT count(*) FROM " + numbers_); }
 
     std::string numbers_ = schema_.user_table("numbers", "number integer");
     std::string insert_ = "INSERT INTO " + numbers_ + " VALUES (1)";
-    Parameters none_;
     Connection connection_{schema_.worker()};
 };
 
@@ -27,8 +26,8 @@ TEST_F(TransactionTest, BeginsWithWhatItSendsFirst) {
     {
         OwnedTransaction transaction(connection_, Begin::with_first);
         EXPECT_FALSE(connection_.in_transaction());
-        const auto results = transaction.pipelined(
-            {insert(), {"SELECT current_setting('transaction_isolation')", none_, {}}});
+        const auto results =
+            transaction.pipelined({insert(), {"SELECT current_setting('transaction_isolation')"}});
         ASSERT_EQ(results.size(), 2U);
         EXPECT_EQ(results[1].text(0, 0), "read committed");
         EXPECT_TRUE(connection_.in_transaction());
@@ -49,7 +48,7 @@ TEST_F(TransactionTest, ThatNeverBeganSendsNothing) {
 TEST_F(TransactionTest, TellsWhichOfItsStatementsFailed) {
     OwnedTransaction transaction(connection_);
     try {
-        transaction.pipelined({insert(), {"SELECT 1 / 0", none_, {}}, insert()});
+        transaction.pipelined({insert(), {"SELECT 1 / 0"}, insert()});
         FAIL() << "a division by zero went through";
     } catch (const PostgresError& error) {
         EXPECT_EQ(error.sqlstate(), "22012");
@@ -87,7 +86,7 @@ TEST_F(TransactionTest, AFailureNamesTheFileThatAskedForIt) {
         [](Transaction& it) { it.query("SELECT 1 / 0"); },
         [](Transaction& it) { it.prepared("SELECT 1 / 0"); },
         [](Transaction& it) { it.prepared("no statement"); },
-        [&](Transaction& it) { it.pipelined({insert(), {"SELECT 1 / 0", none_, {}}}); },
+        [&](Transaction& it) { it.pipelined({insert(), {"SELECT 1 / 0"}}); },
         [](Transaction& it) { it.copy_begin("COPY nothing FROM STDIN"); },
         [&](Transaction& it) {
             it.copy_begin("COPY " + numbers_ + " FROM STDIN");
@@ -151,8 +150,7 @@ TEST_F(TransactionTest, WorkIsDoneWhileTheServerIsAtIt) {
     Connection other(schema_.worker());
     other.execute("BEGIN; SELECT pg_advisory_xact_lock(77)");
     OwnedTransaction transaction(connection_, Begin::with_first);
-    transaction.pipelined({{"SELECT pg_advisory_xact_lock(77)", none_, {}}},
-                          [&] { other.execute("COMMIT"); });
+    transaction.pipelined({{"SELECT pg_advisory_xact_lock(77)"}}, [&] { other.execute("COMMIT"); });
     transaction.commit();
 }
 
