@@ -106,30 +106,33 @@ std::set<Partition> Processor::run(Connection& connection) {
         if (parts_.overdue) abandon(parts_.overdue());
         if (pending_.empty()) break;
         std::set<Partition> missed;
-        bool searched = false;
-        try {
-            const HotMarks marks(hot_keys_, pending_.front(), since_1970<HotKeys::Time>());
-            switch (attempt(connection, pending_.front(), missed)) {
-                case Attempt::committed: pending_.pop_front(); break;
-                case Attempt::missed:
-                    abandon(missed);
-                    all_missed.insert(missed.begin(), missed.end());
-                    break;
-                case Attempt::cut: put_back(cut(take_front(), cut_at_)); break;
-                case Attempt::again: break;
-                case Attempt::searched: searched = true; break;
-            }
-        } catch (const PostgresError& error) {
-            trace_.failed(error.sqlstate());
-            failed(error, connection);
-        } catch (const ResultMismatch&) {
-            if (!begin_search()) throw;
+        switch (try_front(connection, missed)) {
+            case Attempt::committed: pending_.pop_front(); break;
+            case Attempt::missed:
+                abandon(missed);
+                all_missed.insert(missed.begin(), missed.end());
+                break;
+            case Attempt::cut: put_back(cut(take_front(), cut_at_)); break;
+            case Attempt::again: break;
+            case Attempt::searched: refuse(connection); break;
         }
-        if (searched) refuse(connection);
     }
     trace_.end();
     batch_ = {};
     return all_missed;
+}
+
+// A failure that does not leave this function was dealt with: pending_ is tried again.
+Processor::Attempt Processor::try_front(Connection& connection, std::set<Partition>& missed) try {
+    const HotMarks marks(hot_keys_, pending_.front(), since_1970<HotKeys::Time>());
+    return attempt(connection, pending_.front(), missed);
+} catch (const PostgresError& error) {
+    trace_.failed(error.sqlstate());
+    failed(error, connection);
+    return Attempt::again;
+} catch (const ResultMismatch&) {
+    if (!begin_search()) throw;
+    return Attempt::again;
 }
 
 // DANGER: keep these lines in this order: fences, claims, rows, fences moved, COMMIT, offsets. In

@@ -69,6 +69,7 @@ class Processor final : public BatchProcessor {
   private:
     // cut: in two parts at cut_at_. searched: rolled back; refusals_ holds what was found.
     enum class Attempt : std::uint8_t { committed, missed, cut, again, searched };
+    Attempt try_front(Connection& connection, std::set<Partition>& missed);
     Attempt attempt(Connection& connection, const Slice& slice, std::set<Partition>& missed);
     std::optional<SliceOutcomes> land_at_once(Connection& connection, const Slice& slice);
     void landed(Connection& connection, const Slice& slice, const SliceOutcomes& sorted,
