@@ -14,7 +14,7 @@
 
 #include "dedup/base/step_observer.h"
 #include "dedup/claims/claim_store.h"
-#include "dedup/claims/copy_presumption.h"
+#include "dedup/claims/new_keys_presumption.h"
 #include "dedup/fence/fence.h"
 #include "dedup/policy/slice_outcomes.h"
 #include "dedup/sink/sink.h"
@@ -62,7 +62,7 @@ class AtOnce {
     Parts parts_;
     // If a failure were forgotten after one right batch, and another process of the ledger
     // committed now and then, every second batch could be written twice.
-    CopyPresumption presumption_{8};
+    NewKeysPresumption presumption_{8};
 };
 
 }  // namespace onceward

@@ -3,7 +3,7 @@
 // window. Used by the writer's thread; failures are PostgresErrors.
 
 #include "dedup/claims/claim_store.h"
-#include "dedup/claims/copy_presumption.h"
+#include "dedup/claims/new_keys_presumption.h"
 
 namespace onceward {
 
@@ -46,7 +46,7 @@ class TableStore final : public ClaimStore {
     // The generations of the last look; prepared statements go when they change.
     Generations known_;
     std::string none_known_;  // claims_none_known's statement, for the sealed ones
-    CopyPresumption presumption_;
+    NewKeysPresumption presumption_;
 };
 
 }  // namespace onceward

@@ -96,7 +96,7 @@ class SinkTransaction {
                                            std::span<RequestInBatch* const> fresh);
     void replay(Transaction& transaction, std::span<RequestInBatch* const> known);
     Parts parts_;
-    CopyPresumption presumption_;  // that all keys are new
+    NewKeysPresumption presumption_;  // that all keys are new
     Origin origin_ = Origin::ours;
     bool claiming_ = false;
 };

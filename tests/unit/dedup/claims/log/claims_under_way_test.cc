@@ -99,8 +99,8 @@ TEST(LogWindow, HoldsWhatWasReliedUponOnlyWithItsFingerprint) {
     EXPECT_FALSE(window.holds({&none, 1}));
 }
 
-TEST(CopyPresumption, BatchesAreDoneWithCautionAfterAWrongOneAndTwiceAsManyAfterTheNext) {
-    CopyPresumption presumption;
+TEST(NewKeysPresumption, BatchesAreDoneWithCautionAfterAWrongOneAndTwiceAsManyAfterTheNext) {
+    NewKeysPresumption presumption;
     const auto cautious = [&] {
         int batches = 0;
         while (!presumption.presumes_new()) ++batches;
@@ -112,14 +112,14 @@ TEST(CopyPresumption, BatchesAreDoneWithCautionAfterAWrongOneAndTwiceAsManyAfter
     presumption.was_wrong();
     EXPECT_EQ(cautious(), 4);
     for (int i = 0; i < 20; ++i) presumption.was_wrong();
-    EXPECT_EQ(cautious(), CopyPresumption::longest_caution);
+    EXPECT_EQ(cautious(), NewKeysPresumption::longest_caution);
     presumption.was_right();
     presumption.was_wrong();
     EXPECT_EQ(cautious(), 2);
 }
 
-TEST(CopyPresumption, AWrongBatchIsForgottenAfterSoManyRightOnesInARow) {
-    CopyPresumption presumption(3);
+TEST(NewKeysPresumption, AWrongBatchIsForgottenAfterSoManyRightOnesInARow) {
+    NewKeysPresumption presumption(3);
     const auto caution_after = [&](int rights) {
         for (int i = 0; i < rights; ++i) presumption.was_right();
         presumption.was_wrong();

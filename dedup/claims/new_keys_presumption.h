@@ -1,17 +1,17 @@
 #pragma once
-// Whether a batch's claims are presumed to be new, which makes them cheap to write where they are
-// and is paid for twice where one is not. Pure, not thread-safe.
+// Whether a batch's keys are presumed to be new. If they are, writing them is cheap; if one is not,
+// the batch is written twice. Pure, not thread-safe.
 
 #include <algorithm>
 
 namespace onceward {
 
-class CopyPresumption {
+class NewKeysPresumption {
   public:
     static constexpr int longest_caution = 256;  // batches
 
     // `rights_that_forget`: after so many right batches in a row the wrong ones are forgotten.
-    explicit CopyPresumption(int rights_that_forget = 1)
+    explicit NewKeysPresumption(int rights_that_forget = 1)
         : rights_that_forget_(rights_that_forget) {}
 
     // Asked once for each batch.
