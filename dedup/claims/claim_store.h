@@ -1,11 +1,16 @@
 #pragma once
-// A ledger as the processor sees it: where the claims of idempotency keys are kept, and its
-// moments. One object for each worker and ledger, used by the writer's thread only; failures are
-// PostgresErrors. Order of the moments: partitions_taken, then any number of catch_up and, inside
-// transactions, (claim, confirm, settle, committing, committed, ended), with reconsider where the
-// sink refused its rows, or (append_as_new, committing, appended_as_new, committed, ended);
-// partitions_lost when partitions leave, connection_lost whenever the session ended, for whatever
-// reason.
+// A ledger as the processor sees it: where the claims of idempotency keys are kept. One object for
+// each worker and ledger, used by the writer's thread only; failures are PostgresErrors. The order
+// of calls:
+// - partitions_taken;
+// - catch_up, outside of transactions;
+// - any number of transactions. Each is one of these, and one that fails skips to ended:
+//   - claim, confirm, settle, committing, committed, ended;
+//   - claim_as_new, committing, committed, ended;
+//   - append_as_new, committing, appended_as_new, committed, ended;
+// - reconsider, after the sink refused rows and the transaction was rolled back;
+// - partitions_lost when partitions leave;
+// - connection_lost whenever the session has ended.
 
 #include <map>
 #include <optional>
