@@ -165,7 +165,7 @@ Begin(w) ==
 \* Rolled back, to be done again. `must`: the log is read first.
 Again(w, must) == SetTx(w, [NoTx EXCEPT !.must = must])
 
-\* LogStore::confirm, reliance_holds: the neighbour has ended, and the window has its claim.
+\* LogStore::confirm, wait_for_reliance: the neighbour has ended, and the window has its claim.
 Relies(w) == tx[w].rely \subseteq KnownKeys(MyWindow(w)) /\ tx[w].rely \cap UnderWay(w) = {}
 
 \* Nothing is appended, so nothing is waited for (settle_duplicates, log_evictions.sql).

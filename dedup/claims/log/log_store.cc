@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Where others commit more batches than can be read with the lock held while this one's sink
-// writes.
+// The limit if others commit more batches, while this one's sink writes, than may be read under the
+// lock.
 constexpr std::size_t largest_most_news = 1024;
 // A window that has not been read for that long is read before the next batch, so that a worker
 // never wakes to a long catch-up.
@@ -137,8 +137,8 @@ std::vector<ClaimAnswer> LogStore::look_up(std::span<const Claim> claims) {
     return answers;
 }
 
-// What is not known is presumed fresh, and settle() finds out. A statement only where a segment's
-// filter says yes.
+// What is not known is presumed fresh, and settle() finds out. claim() sends a statement only if a
+// segment's filter says yes.
 std::optional<std::vector<ClaimAnswer>> LogStore::claim(Transaction& transaction,
                                                         std::span<const Claim> claims) {
     std::vector<ClaimAnswer> answers = look_up(claims);
@@ -203,7 +203,7 @@ bool LogStore::known_by_now() const {
 
 // DANGER: what another worker was about to claim is a duplicate only if that was committed, and
 // with the fingerprint that was compared.
-bool LogStore::reliance_holds() {
+bool LogStore::wait_for_reliance() {
     if (reliance_.claims.empty()) return true;
     relies_ = window_->under_way().wait(reliance_.transactions, longest_wait) &&
               window_->holds(reliance_.claims);
@@ -212,7 +212,7 @@ bool LogStore::reliance_holds() {
 }
 
 Settlement LogStore::confirm(Transaction&) {
-    return reliance_holds() ? Settlement::settled : Settlement::again;
+    return wait_for_reliance() ? Settlement::settled : Settlement::again;
 }
 
 bool LogStore::reconsider(Connection& connection) {
@@ -278,7 +278,7 @@ bool LogStore::appended_meanwhile(const LogLook& look) const {
 Settlement LogStore::settle(Transaction& transaction) {
     if (nothing_claimed_) return Settlement::settled;
     // confirm() has waited already; this is for a caller that left it out.
-    if (!reliance_holds()) return Settlement::again;
+    if (!wait_for_reliance()) return Settlement::again;
     if (append_.empty()) return settle_duplicates(transaction);
     try {
         if (most_news_ > first_most_news) {

@@ -55,8 +55,9 @@ class LogStore final : public ClaimStore {
     bool known_by_now() const;
     // Whether one of the others that appended since the window was read claims the same key.
     bool appended_meanwhile(const LogLook& look) const;
-    // Waits for the transactions that this one relies on.
-    bool reliance_holds();
+    // Waits for the transactions that this one relies on. Returns whether all of them were
+    // committed in time, as was presumed.
+    bool wait_for_reliance();
 
     int ledger_;
     int source_;
@@ -69,16 +70,19 @@ class LogStore final : public ClaimStore {
     // What others appended, read under the lock, which the window does not know yet.
     std::optional<LogLook> news_;
     std::vector<LogWindow::Suspect> suspects_;
-    // Where append_ is listed as under way, and its number there.
+    // The window that lists append_ as under way, and its number there.
     std::shared_ptr<LogWindow> listed_;
     std::uint64_t number_ = 0;
     Reliance reliance_;
-    bool relies_ = true;  // not where that was in vain since the last commit
+    // Whether a key that a neighbour is about to commit is presumed to be a duplicate. False after
+    // such a presumption failed, until the next commit.
+    bool relies_ = true;
     LogWindow::Position looked_;  // what the last look-up has checked
     std::int64_t generation_ = 0;
     std::int64_t seq_ = 0;
     bool nothing_claimed_ = true;
-    bool alone_ = false;  // the transaction fails if anything else was appended
+    // The statements of append_as_new() were sent: nothing else was appended, or they have failed.
+    bool alone_ = false;
     bool must_read_ = true;  // before the next batch
     LogWindow::Clock::time_point filters_read_at_{};
     // How many batches are read with the lock held; more after a batch for which it was too few.
