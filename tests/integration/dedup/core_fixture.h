@@ -87,7 +87,7 @@ class CoreTest : public ::testing::Test {
 
     StoreKind store_ = StoreKind::table;
     Reach reach_ = Reach::global;
-    std::shared_ptr<LogWindows> windows_;  // where the workers are of one process
+    std::shared_ptr<LogWindows> windows_;  // set if the workers are of one process
     FreshSchema schema_;
     std::string table_ =
         schema_.user_table("effects", std::string(effect_columns) + ", payload text");

@@ -111,7 +111,7 @@ TEST_P(ImportTest, ARestartBeginsAnew) {
     EXPECT_EQ(again.known, 10);
 }
 
-// The page that the other one has claimed would be passed over where it is not.
+// Otherwise the position would pass over a page that nobody has claimed.
 TEST_P(ImportTest, TwoOfTheSameListDoNotPassOverEachOthersPages) {
     ListedKeys list(keys(30));
     list.between = [&] {

@@ -159,8 +159,9 @@ TEST_P(ProcessorTest, ARejectedMessageHoldsNoClaim) {
     expect_no_violations(log);
 }
 
-// What was deferred is read once its key is found to be fresh, and then claimed already: where it
-// can not be applied, that claim must go, or the corrected message would be a duplicate of nothing.
+// What was deferred is read once its key is found to be fresh, and then the key is claimed already.
+// If it cannot be applied, that claim must go: the corrected message would be a duplicate of
+// nothing.
 TEST_P(ProcessorTest, ADeferredMessageIsReadWhereItIsFreshAndHoldsNoClaimWhereItIsBad) {
     ScriptedLog log(1);
     log.append(0, {.key = "bad first", .payload = "bad"});
@@ -257,7 +258,7 @@ TEST_P(ProcessorTest, ASinkThatSwallowsItsErrorStopsAndMovesNothing) {
     EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_1"), 0);
 }
 
-// As where temp_file_limit is met beyond two messages.
+// Fails as if more than two messages exceeded temp_file_limit.
 class ExhaustingSink final : public Sink {
   public:
     explicit ExhaustingSink(EffectSink& effects) : effects_(effects) {}

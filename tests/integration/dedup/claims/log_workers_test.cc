@@ -36,7 +36,7 @@ TEST_F(LogWorkers, TheLockIsTakenBehindTheSinksWrites) {
     EXPECT_EQ(held[Step::after_commit], 0);
 }
 
-// Two workers with the same key in their hands, where the sink's own table refuses the second row.
+// Two workers process the same key, and the sink's own table refuses the second row.
 class UniqueSinkTest : public LogWorkers {
   protected:
     UniqueSinkTest()

@@ -1,5 +1,5 @@
 // Merged segments: the same verdicts as from the segments that they replace, whatever happens while
-// one is made, and also where no filter fits into memory.
+// one is made, and also if no filter fits into memory.
 
 #include "dedup/claims/log/log_reader.h"
 #include "dedup/claims/log/log_store.h"

@@ -109,7 +109,7 @@ TEST_F(TableStoreTest, ARotationThatWasWaitedForIsSeen) {
     EXPECT_EQ(database().number("SELECT count(*) FROM claims_1_2"), 1);
 }
 
-// Many new keys are copied; where one of them is there, the COPY takes nothing with it.
+// Many new keys are copied; if one of them is there already, the COPY writes none of them.
 TEST_F(TableStoreTest, ManyKeysGetTheirVerdictsWhateverIsThereAlready) {
     Session session = this->session();
     const auto ask = [&](int first, int end, const std::string& fingerprint) {

@@ -48,7 +48,7 @@ class InboxSession {
                              (more.empty() ? "" : ", " + more) + ")",
                          {claimed.digest, claimed.attempt, body});
     }
-    // A whole transaction: claim, and where the key is fresh a result.
+    // A whole transaction: claim, and a result if the key is fresh.
     InboxAnswer once(const std::string& key, const std::string& more = "",
                      const std::string& ledger = "inbox") {
         begin();

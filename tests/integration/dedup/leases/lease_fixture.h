@@ -149,7 +149,7 @@ class LeaseTest : public CoreTest {
             }
             processor->start(std::move(batch));
         }
-        // False where a message waits, whose partition is then thrown away.
+        // False if a message waits; its partition is then thrown away.
         bool run() {
             try {
                 while (!processor->idle()) missed = processor->run(connection);

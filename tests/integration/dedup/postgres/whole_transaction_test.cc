@@ -1,5 +1,5 @@
-// A transaction that is sent as a whole, COMMIT with it: all of it lands or nothing, and where
-// nobody knows which, it says so.
+// A transaction that is sent as a whole, COMMIT with it: all of it lands or nothing, and if nobody
+// knows which, it says so.
 
 #include <gtest/gtest.h>
 

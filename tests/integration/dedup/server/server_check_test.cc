@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class ServerCheckTest : public CoreTest {
   protected:
-    // The text of the refusal, '' where the server is taken.
+    // The text of the refusal, '' if the server is taken.
     static std::string refusal(ConnectionOptions options, const std::string& setting = "") {
         if (!setting.empty()) {
             options.dsn = options.dsn.reveal() + " options='-c " + setting + "'";

@@ -53,8 +53,8 @@ class SmallDisk {
     bool mounted_ = false;
 };
 
-// Fills the sink's disk to the last page; where no disk can be made, a trigger says what a full one
-// does.
+// Fills the sink's disk to the last page. If no disk can be made, a trigger raises the error of a
+// full one.
 class FullDisk {
   public:
     FullDisk(const SmallDisk& disk, Database& database, const std::string& table)
