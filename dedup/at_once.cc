@@ -14,8 +14,8 @@ constexpr std::string_view broken_deadlock = "40P01";
 constexpr std::string_view lock_timed_out = "55P03";
 constexpr std::string_view canceled = "57014";
 
-// Whether the steps would only repeat it. Statements are prepared before the first is sent. Their
-// waits for locked tables have the session's limits.
+// Whether the steps would only meet the same failure again. Statements are prepared before the
+// first is sent, and wait for locked tables as long as the session's own limits allow.
 bool is_final(const PostgresError& error) {
     const std::string& code = error.sqlstate();
     const bool prepared_too_long =
@@ -23,7 +23,7 @@ bool is_final(const PostgresError& error) {
     return code == broken_deadlock || prepared_too_long;
 }
 
-// The user's own limit, if that is shorter. 0 is none.
+// The shorter one of the user's limit and ours; 0 means that the user has none.
 std::string at_most(std::chrono::milliseconds own) {
     const auto longest = AtOnce::longest_statement;
     return std::to_string((own.count() == 0 ? longest : std::min(own, longest)).count());

@@ -178,11 +178,11 @@ class OnceCall {
     RegisteredLedger registered_;
     std::optional<TableStore> claims_;
     std::optional<ResultStore> results_;
-    std::optional<MessageResult> failure_;  // that the function threw last
-    bool told_ = false;                     // what is thrown is what the database holds
+    std::optional<MessageResult> failure_;  // what the function threw last
+    bool told_ = false;                     // the exception on its way holds a stored failure
     Origin origin_ = Origin::ours;          // whose statement is running
-    bool lost_ = false;                     // the session
-    bool unregistered_ = false;             // the ledger may be; it is registered again
+    bool lost_ = false;                     // the session was lost
+    bool unregistered_ = false;             // the ledger may be, so it is registered again
 };
 
 OnceLedger::OnceLedger(Connection& connection, OnceOptions options) : options_(std::move(options)) {

@@ -180,7 +180,7 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
     }
     if (settle(transaction) == Settlement::again) return Attempt::again;
     reached(Step::before_commit);
-    origin_ = Origin::sink;  // A deferred trigger of the user's table may still speak.
+    origin_ = Origin::sink;  // A deferred trigger of the user's table may still fail.
     if (mutant("offset_before_commit")) committed_(sorted.moves);
     commit(transaction, slice, [&] {
         if (parts_.claims != nullptr) parts_.claims->committing();
@@ -320,8 +320,8 @@ void Processor::check_cap(const Slice& slice, const SliceOutcomes& sorted) {
                           describe(*first.rejection));
 }
 
-// Where the earlier claims came from is asked of the ledger only here, for what surely goes to the
-// dead letters.
+// The ledger is asked for the places of earlier claims only here, for messages that surely go to
+// the dead letters.
 void Processor::find_places(Transaction& transaction, SliceOutcomes& sorted) {
     std::vector<Claim> claims;
     std::vector<EarlierClaim*> asking;

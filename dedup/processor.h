@@ -46,7 +46,7 @@ class Processor final : public BatchProcessor {
         // Does for a fresh message what the reader deferred: called in this thread, in a
         // transaction. It clears Message::deferred, and may set a rejection or skip the message.
         std::function<void(Message&, std::pmr::memory_resource&)> finish = {};
-        // Where the topic stores results; else nothing of it costs anything.
+        // Null if the topic stores no results: then they cost nothing.
         ResultReplay* answers = nullptr;
         Tracer* tracer = nullptr;  // null: traces are off
         // Called after each COMMIT whose answer came, with how old its messages were. Empty: their
@@ -124,7 +124,7 @@ class Processor final : public BatchProcessor {
     // The most messages of a transaction, while larger ones run into statement_timeout.
     std::size_t most_ = std::numeric_limits<std::size_t>::max();
     int failing_slices_ = 0;
-    // of the failure before, for codes that are only worth a few tries
+    // How often the last SQLSTATE came in a row: some codes are only worth a few tries.
     FailureSeries failures_;
     Origin origin_ = Origin::ours;  // whose statement is running
 };

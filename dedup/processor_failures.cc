@@ -79,8 +79,8 @@ bool Processor::too_much(const PostgresError& error) {
                                  {"partition", record.partition.raw()},
                                  {"offset", record.offset.raw()},
                                  {"sqlstate", code}});
-    // DANGER: do not forgive an exhausted one. Its failure reconnects, and all of the batch would
-    // be read once more, for ever.
+    // DANGER: do not call forgive() if the server was exhausted. That failure reconnects, and the
+    // whole batch would be read again, for ever.
     if (!exhausted) {
         failures_.forgive();
         most_ = std::max<std::size_t>(1, slice.messages.size() / 2);

@@ -66,8 +66,8 @@ struct ClaimAnswer {
     std::optional<Digest> fingerprint;
 };
 
-// Where an earlier claim of the same key is known: a duplicate, or a conflict where both have a
-// fingerprint and these differ. Pure.
+// The answer if an earlier claim of the same key is known: a duplicate, or a conflict if both have
+// a fingerprint and these differ. Pure.
 inline ClaimAnswer earlier_claim(const Claim& claim, const std::optional<Digest>& fingerprint) {
     const bool other = fingerprint && claim.fingerprint && *fingerprint != *claim.fingerprint;
     return {other ? Verdict::conflict : Verdict::duplicate, fingerprint};
@@ -118,7 +118,7 @@ class ClaimStore {
     // cannot say without asking first. REQUIRES: as claim().
     struct NewClaims {
         std::vector<Connection::Planned> statements;
-        std::string generation;  // where the claims go, or the statements fail
+        std::string generation;  // the claims go there, or the statements fail
     };
     virtual std::optional<NewClaims> claim_as_new(std::span<const Claim>) { return std::nullopt; }
     // Whether append_as_new() ever has statements.
@@ -132,8 +132,8 @@ class ClaimStore {
     }
     // COMMIT was answered: the results of those statements. committed() comes next.
     virtual void appended_as_new(std::span<const QueryResult>) {}
-    // Called after claim(), in its transaction: says where the earlier claims came from that these
-    // conflict with. One answer for each claim, in their order; empty if the ledger cannot tell.
+    // Called after claim(), in its transaction: the places of the earlier claims with which these
+    // conflict. One answer for each claim, in their order; empty if the ledger cannot tell.
     virtual std::vector<std::vector<ClaimPlace>> places(Transaction&, std::span<const Claim>) {
         return {};
     }
@@ -147,25 +147,25 @@ class ClaimStore {
     // rolled back. Returns whether somebody else claimed a key meanwhile that claim() presumed
     // fresh: then the other's rows may have caused the refusal, and the batch is processed again.
     virtual bool reconsider(Connection&) { return false; }
-    // What claim() presumed of transactions under way in this process is known from here on: waits
-    // for their end, a moment at most. Takes no lock of the ledger.
+    // Waits, a moment at most, for the transactions of this process that claim() relied on.
+    // Afterwards it is known whether they were committed. Takes no lock of the ledger.
     virtual Settlement confirm(Transaction&) { return Settlement::settled; }
     // Called just before COMMIT, after confirm(): validates and appends what claim() presumed. The
     // table store has nothing to do.
     virtual Settlement settle(Transaction&) { return Settlement::settled; }
-    // COMMIT is on its way, and may fail: nothing is known yet, but what committed() will need can
-    // be made ready.
+    // COMMIT was sent, and may fail. Nothing is known yet, but what committed() will need can be
+    // made ready.
     virtual void committing() {}
     // COMMIT was answered: what this transaction claimed may now be known to memory.
     virtual void committed() {}
-    // The transaction is over, whichever way.
+    // The transaction has ended, committed or not.
     virtual void ended() {}
     // DANGER: what memory knew belongs to the lost session; a fail-over may have lost commits.
     // Forget all of it.
     virtual void connection_lost() {}
 };
 
-// Informs the ledger, if there is one, that the transaction is over, whichever way it ended. Made
+// Informs the ledger, if there is one, that the transaction has ended, committed or not. Made
 // before the transaction, so that it ends after it.
 class Ending {
   public:

@@ -43,7 +43,7 @@ class TableStore final : public ClaimStore {
 
     int ledger_;
     int source_;
-    // The generations of the last look; prepared statements go when they change.
+    // The generations of the last look. When they change, the prepared statements are forgotten.
     Generations known_;
     std::string none_known_;  // claims_none_known's statement, for the sealed ones
     NewKeysPresumption presumption_;

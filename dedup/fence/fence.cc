@@ -26,8 +26,8 @@ FenceState read_state(const QueryResult& result, Partition partition) {
     return state;
 }
 
-// Where the transaction must begin. DANGER: where the reading began, never what a worker remembers
-// of the row.
+// The offset at which the transaction must begin. DANGER: it is where the reading began, never what
+// a worker remembers of the row.
 Offset start_of(const Span& span, const std::string& owner) {
     return mutant("start_from_memory") ? remembered_fence(owner, span.begin) : span.begin;
 }
@@ -74,7 +74,7 @@ void Fences::create(Connection& connection, const std::string& topic,
     std::ranges::sort(positions, {}, [](const auto& position) { return position.first; });
     OwnedTransaction transaction(connection);
     for (const auto& [partition, first] : positions) {
-        // The second id is never `nobody`.
+        // The second id is the owner: random, so that no worker owns the new row.
         transaction.prepared(sql::fence_create,
                              {consumer_group_, topic, partition, new_uuid(), new_uuid(),
                               first.offset, first.leader_epoch, ledger});

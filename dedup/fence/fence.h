@@ -23,7 +23,7 @@ struct FenceState {
     Epoch epoch;
     Offset next_offset;
     LeaderEpoch leader_epoch{-1};
-    std::string cluster_id;  // '' where not known yet
+    std::string cluster_id;  // '' if not known yet
     std::string topic_id;
     bool retired = false;
     bool suspected = false;  // a process ran out of memory over what lies at next_offset
@@ -61,9 +61,9 @@ class Fences {
     void create(Connection& connection, const std::string& topic,
                 std::vector<std::pair<Partition, FirstPosition>> positions, int ledger);
     // Takes the fence in a transaction of its own: a new owner id, the next epoch. Just before
-    // COMMIT `still_assigned` is asked; where it says no, or where the row's log is another one
-    // than `identity`, or the row is retired, all is rolled back and the state comes back with an
-    // empty owner. REQUIRES: the row is there.
+    // COMMIT `still_assigned` is asked. If it says no, if the row's log is another one than
+    // `identity`, or if the row is retired, all is rolled back, and the state that is returned has
+    // an empty owner. REQUIRES: the row is there.
     FenceState take_over(Connection& connection, const std::string& topic, Partition partition,
                          const LogIdentity& identity, int ledger,
                          const std::function<bool()>& still_assigned);
@@ -76,19 +76,19 @@ class Fences {
     bool owns(const std::string& topic, Partition partition) const;
     const std::string& owner(const std::string& topic, Partition partition) const;
 
-    // Locks the rows of these spans in one order and checks that each is mine and has the offset
-    // where its span begins. Returns the partitions whose row does not; if there are any, the
-    // transaction must be rolled back. `meanwhile` is called while the server works.
+    // Locks the rows of these spans in one order, and checks that each row is mine and has the
+    // offset at which its span begins. Returns the partitions whose row fails the check; if there
+    // are any, the transaction must be rolled back. `meanwhile` is called while the server works.
     std::vector<Partition> hold(Transaction& transaction, const std::string& topic,
                                 std::span<const Span> spans,
                                 const std::function<void()>& meanwhile = {});
-    // Moves the rows, checking the same once more, and adds the totals; `first` are statements that
-    // go in front, in the same round trip. Answers with the number of rows moved.
+    // Makes the same check once more, moves the rows and adds the totals. `first`: statements that
+    // are sent before that, in the same round trip. Returns the number of rows that were moved.
     std::size_t advance(Transaction& transaction, const std::string& topic,
                         std::span<const FenceMove> moves,
                         std::vector<Connection::Statement> first = {});
-    // Moves the rows as a statement of a transaction in one round trip. It locks them and fails
-    // unless all are mine, have the offset where their span begins, and are moved.
+    // Moves the rows as a statement of a transaction in one round trip. It locks them, and fails
+    // unless all are mine, have the offset at which their span begins, and are moved.
     Connection::Planned at_once(const std::string& topic, std::span<const FenceMove> moves) const;
 
   private:

@@ -146,8 +146,8 @@ class LeaseProcessor final : public BatchProcessor {
     Committed committed_;
     RejectionWindow rejections_;
     BatchTrace trace_;
-    MessageRetries waited_;                         // for the other side
-    MessageRetries elsewhere_;                      // for another worker
+    MessageRetries waited_;                         // tries after the other side did not succeed
+    MessageRetries elsewhere_;                      // tries while another worker has the key
     std::pmr::monotonic_buffer_resource finished_;  // what deferred messages of the batch became
     Batch batch_;                                   // owns what items_ points to
     std::vector<Item> items_;                       // in batch order, without what was passed
@@ -156,7 +156,7 @@ class LeaseProcessor final : public BatchProcessor {
     std::optional<TopicHalted> halting_;
     std::set<Partition> leaving_;
     std::uint64_t last_number_ = 0;
-    // The SQLSTATE of the failure before, as in Processor.
+    // How often the last SQLSTATE came in a row, as in Processor.
     FailureSeries failures_;
 };
 

@@ -64,7 +64,8 @@ std::vector<Partition> append(Batch& batch, Chunk chunk) {
     for (const Span& span : chunk.spans) {
         if (Span* before = find(batch.spans, span.partition)) {
             before->end = span.end;
-            before->leader_epoch = span.leader_epoch;  // of the end, known or not
+            // It is that of the new end, also if it is not known.
+            before->leader_epoch = span.leader_epoch;
         } else {
             batch.spans.insert(
                 std::ranges::lower_bound(batch.spans, span.partition, {}, &Span::partition), span);

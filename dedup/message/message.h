@@ -155,8 +155,8 @@ struct Message {
     // of its idempotency key; meaningful unless rejected or skipped
     Digest digest;
     std::string_view encoded;           // what Sink::encode() made of it; in the chunk's arena
-    std::optional<Digest> fingerprint;  // of payload or fields, where asked for
-    std::optional<MintedAt> minted_at{};  // of its key, where the topic has such times
+    std::optional<Digest> fingerprint;  // of payload or fields, if the topic asks for one
+    std::optional<MintedAt> minted_at{};  // of its key, if the topic has such times
 };
 
 // The range of a partition that was read: `begin` up to `end`, where the next reading begins. `end`

@@ -16,7 +16,7 @@ namespace onceward {
 
 using MintedAt = std::chrono::sys_time<std::chrono::microseconds>;
 
-// Where the time is.
+// Where the time of a key is found.
 struct MintedSource {
     enum class Kind : std::uint8_t {
         none,     // keys have no time, and a ledger that forgot one takes it for new

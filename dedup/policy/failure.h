@@ -18,8 +18,8 @@ enum class FailureAction : std::uint8_t {
     stop,       // the topic halts, which is logged; the others continue; tried again slowly
 };
 
-// Whose statement failed. SET CONSTRAINTS and COMMIT speak for the sink: its deferred constraints
-// and triggers.
+// Whose statement failed. SET CONSTRAINTS and COMMIT count as the sink's statements: they run its
+// deferred constraints and triggers.
 enum class Origin : std::uint8_t { ours, sink };
 
 // `earlier`: how often the same SQLSTATE came for the same work just before; some codes are only

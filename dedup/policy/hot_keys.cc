@@ -20,7 +20,7 @@ std::int64_t HotKeys::window_of(const Message& message, Time now) const {
     return std::min(message.record.timestamp.value_or(now), now) / policy_.within;
 }
 
-// False: it is of a window that is over for this key.
+// Counts a message. False if its window has already ended for this key.
 bool HotKeys::add(Count& count, std::int64_t window) {
     if (window < count.window) return false;
     if (window > count.window) count = {window, 0};

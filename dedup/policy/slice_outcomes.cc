@@ -93,7 +93,7 @@ class Sorter {
     KeyOrder& order_;
     const FinishMessage& finish_;
     SliceOutcomes& sorted_;
-    FenceMove* move_ = nullptr;  // of the partition of the message before
+    FenceMove* move_ = nullptr;  // of the last message's partition
 };
 
 }  // namespace

@@ -56,15 +56,15 @@ PostgresError failure(PGconn* connection, const PGresult* result, bool committin
         .in_doubt = committing && lost};
     if (diagnosis.message.empty()) diagnosis.message = PQerrorMessage(connection);
     if (diagnosis.sqlstate == "42501") {
-        // Whom to give the right to.
+        // Says to which role the right has to be given.
         const char* role = PQuser(connection);
         if (role != nullptr) diagnosis.message += " (asked as role " + std::string(role) + ")";
     }
     return PostgresError(std::move(diagnosis), where);
 }
 
-// For use while answers are on their way: nothing is thrown before they are off the line, as what
-// is left of them would be read as the next statement's.
+// Runs `work` while answers are on their way. What it throws is kept until all of them were read:
+// an unread answer would be taken for the next statement's.
 class Meanwhile {
   public:
     explicit Meanwhile(const std::function<void()>& work) {
@@ -158,8 +158,8 @@ QueryResult Connection::commit(const std::function<void()>& meanwhile, Where whe
 }
 
 void Connection::rollback() {
-    // A broken COPY or a lost session cannot be rolled back by words; the server does it when the
-    // session ends.
+    // A broken COPY or a lost session cannot be rolled back by a statement; the server does it when
+    // the session ends.
     if (PQtransactionStatus(raw()) == PQTRANS_ACTIVE) PQputCopyEnd(raw(), "rolled back");
     while (PGresult* rest = PQgetResult(raw())) {
         PQclear(rest);
@@ -207,8 +207,8 @@ std::vector<QueryResult> Connection::pipelined(const std::vector<Statement>& sta
     return one_group(statements, meanwhile, where, false);
 }
 
-// DANGER: in doubt from the first byte on. The server runs each statement as it comes, COMMIT too,
-// whether or not anybody is left to hear of it.
+// DANGER: the outcome is in doubt from the first byte on: the server runs each statement when it
+// arrives, COMMIT too, even if the session is lost meanwhile.
 std::vector<QueryResult> Connection::pipelined_commit(const std::vector<Statement>& statements,
                                                       const std::function<void()>& meanwhile,
                                                       Where where) {
@@ -229,7 +229,7 @@ std::vector<QueryResult> Connection::one_group(const std::vector<Statement>& sta
 std::vector<Connection::Answers> Connection::grouped(std::span<const std::vector<Statement>> groups,
                                                      const std::function<void()>& meanwhile,
                                                      Where where, bool committing) {
-    // A lost session has no status; the statement says so.
+    // A lost session passes this check. Its statements fail, and say why.
     expects(PQtransactionStatus(raw()) != PQTRANS_IDLE ||
                 (!groups.empty() && !groups.front().empty() &&
                  groups.front().front().sql == sql::begin),
@@ -252,7 +252,7 @@ std::vector<Connection::Answers> Connection::grouped(std::span<const std::vector
                 throw failure(raw(), nullptr, committing, where);
             }
         }
-        // Not prepared: who stands between, such as a proxy, can see what it is.
+        // COMMIT is sent as text, so that a proxy on the way can recognise it.
         if (committing && &group == &groups.back() &&
             PQsendQueryParams(raw(), commit_statement, 0, nullptr, nullptr, nullptr, nullptr, 1) !=
                 1) {
@@ -273,7 +273,7 @@ std::vector<Connection::Answers> Connection::grouped(std::span<const std::vector
 Connection::Answers Connection::take_group(std::size_t statements, Where where, bool committing) {
     Answers answers;
     for (std::size_t i = 0; i < statements; ++i) {
-        // Only now: a notice of the statements before is none of COMMIT's.
+        // Only now: a notice of an earlier statement says nothing about COMMIT.
         if (committing && i + 1 == statements) {
             PQsetNoticeReceiver(raw(), commit_notice, nullptr);
         }

@@ -61,7 +61,7 @@ class Connection {
     using Names = std::vector<std::pair<std::string_view, std::string>>;
     QueryResult query(std::string_view sql, const Parameters& parameters, const Names& names = {},
                       Where where = Where::current());
-    // The same, prepared once for each session and kept; answers in binary where `binary` says so.
+    // The same, prepared once for each session and kept; answers in binary if `binary` says so.
     QueryResult prepared(std::string_view sql, const Parameters& parameters,
                          const Names& names = {}, bool binary = false,
                          Where where = Where::current());
@@ -109,8 +109,8 @@ class Connection {
     bool in_failed_transaction() const;  // an error was swallowed: COMMIT would roll back
     // Whether bytes wait or the peer hung up, without blocking; for idle sessions.
     bool alive();
-    // Waits for a notification on a channel that the session listens to; false where none came in
-    // time. REQUIRES: no transaction is open. Throws PostgresError where the session is gone.
+    // Waits for a notification on a channel that the session listens to; false if none came in
+    // time. REQUIRES: no transaction is open. Throws PostgresError if the session is gone.
     bool notified(std::chrono::milliseconds wait, Where where = Where::current());
     std::string quote_identifier(std::string_view name) const;
     pg_conn* raw() { return connection_.get(); }

@@ -67,7 +67,8 @@ OwnedTransaction::~OwnedTransaction() {
 
 void OwnedTransaction::commit(const std::function<void()>& meanwhile, Where where) {
     commit_now(meanwhile, where);
-    // Else it is rolled back: it may be open still, where COMMIT could not even be sent.
+    // If commit_now() throws, the destructor rolls back: the transaction is still open if COMMIT
+    // could not be sent.
     open_ = false;
 }
 

@@ -18,7 +18,7 @@ class Transaction {
     QueryResult prepared(std::string_view sql, const Parameters& parameters = {},
                          const Connection::Names& names = {}, bool binary = false,
                          Where where = Where::current());
-    // As Connection's; where the transaction is still to begin, it begins with these.
+    // As Connection's. If BEGIN was not sent yet, it is sent before these, in the same round trip.
     std::vector<QueryResult> pipelined(std::vector<Connection::Statement> statements,
                                        const std::function<void()>& meanwhile = {},
                                        Where where = Where::current());
@@ -44,7 +44,7 @@ class Transaction {
   protected:
     explicit Transaction(Connection& connection) : connection_(connection) {}
     ~Transaction() = default;
-    // Throws PostgresError: in_doubt where the answer was lost, 25P02 where the server rolled back
+    // Throws PostgresError: in_doubt if the answer was lost, 25P02 if the server rolled back
     // instead.
     void commit_now(const std::function<void()>& meanwhile, Where where);
     Connection& connection_;
@@ -53,8 +53,8 @@ class Transaction {
 
 class OwnedTransaction final : public Transaction {
   public:
-    // `with_first`: BEGIN goes in one round trip with what is pipelined() first, and that is what
-    // comes first.
+    // `with_first`: BEGIN is sent in the round trip of the first pipelined() or run_whole().
+    // REQUIRES: nothing else is called before that.
     enum class Begin : std::uint8_t { now, with_first };
     explicit OwnedTransaction(Connection& connection, Begin begin = Begin::now,
                               Where where = Where::current());
@@ -63,7 +63,7 @@ class OwnedTransaction final : public Transaction {
     // SELECT. `meanwhile` is called in between, and must not take the transaction for committed.
     void commit(const std::function<void()>& meanwhile = {}, Where where = Where::current());
     // All of the transaction in one round trip: BEGIN, these statements, COMMIT. The server skips
-    // what follows a statement that fails, COMMIT too; then nothing has landed. In doubt where the
+    // what follows a statement that fails, COMMIT too; then nothing has landed. In doubt if the
     // session is lost at any point. Returns a result for each statement. REQUIRES: made
     // `with_first`, and nothing has been sent yet.
     std::vector<QueryResult> run_whole(std::span<const Connection::Planned> statements,

@@ -87,7 +87,7 @@ class DigestTable {
     static std::size_t first_slot(const Shard& shard, std::uint64_t hash) {
         return static_cast<std::size_t>((hash << shard_bits) >> shard.shift);
     }
-    // Where the digest is, or the free slot where it belongs. REQUIRES: the shard has slots.
+    // The slot of the digest, or the free slot for it. REQUIRES: the shard has slots.
     static std::size_t find(const Shard& shard, std::uint64_t hash, const Digest& digest);
     Known known(const Digest& digest) const;
     void grow(Shard& shard) const;

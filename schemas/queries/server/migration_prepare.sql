@@ -1,4 +1,4 @@
--- CREATE SCHEMA IF NOT EXISTS asks for the right to create even where it exists; a DBA may have
+-- CREATE SCHEMA IF NOT EXISTS asks for the right to create even if it exists; a DBA may have
 -- made it for us.
 DO $$
 BEGIN

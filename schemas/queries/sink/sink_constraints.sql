@@ -1,2 +1,2 @@
--- Deferred constraints and triggers are checked now, where their error is definite.
+-- Deferred constraints and triggers are checked now: before COMMIT their error is definite.
 SET CONSTRAINTS ALL IMMEDIATE

@@ -1,2 +1,2 @@
--- Where each round of a search begins.
+-- Each round of a search begins at this savepoint.
 SAVEPOINT onceward_search
