@@ -6,8 +6,8 @@
 #include "consumer/decode/connect/connect_schemas.h"
 #include "consumer/decode/decoder.h"
 #include "consumer/decode/envelope.h"
-#include "consumer/decode/json/json_reader.h"
 #include "consumer/decode/json_trie.h"
+#include "dedup/base/json_reader.h"
 
 namespace onceward {
 namespace {

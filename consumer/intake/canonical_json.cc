@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "consumer/decode/json/json_reader.h"
+#include "dedup/base/json_reader.h"
 #include "dedup/base/text.h"
 
 namespace onceward {

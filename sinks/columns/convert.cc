@@ -1,11 +1,10 @@
 #include "sinks/columns/convert.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <functional>
 #include <utility>
 
+#include "dedup/base/json_reader.h"
 #include "dedup/base/text.h"
 
 namespace onceward {
@@ -85,41 +84,41 @@ Misfit mapped(const Conversion& conversion, Value& value) {
     return {};
 }
 
-// For an error: whether it is a number beyond simdjson's range, or one that is none. The server
-// decides about both. Newer versions have a separate error for the first.
-template <class Error>
-bool is_of_number(Error error) {
-    if constexpr (requires { Error::BIGINT_ERROR; }) {
-        if (error == Error::BIGINT_ERROR) return true;
+// A visitor that keeps the text of the outermost value, without its escapes, and no other.
+struct OutermostText {
+    using Place = bool;  // whether it is the outermost one
+    std::string& kept;
+    std::string fault{};
+    bool literal(Place, std::string_view) { return true; }
+    void text(Place outermost, std::string_view text, bool) {
+        if (outermost) kept.assign(text);
     }
-    return error == Error::NUMBER_ERROR;
-}
+    void open(Place, char) {}
+    bool member(Place, std::string_view, Place&) { return true; }
+    Place element(Place, std::uint64_t) { return false; }
+    template <class Raw>
+    bool close(Place, char, const Raw&) {
+        return true;
+    }
+};
 
-// What a text that holds JSON means.
+// What a text that holds JSON means. No number is converted, so one of any size keeps its digits.
 Misfit from_json(Value& value, std::string& room) {
     if (!holds_text(value)) return {};
-    constexpr Misfit no_json = "is not JSON";
-    std::string_view text = value.text;
-    const std::size_t begin = text.find_first_not_of(" \t\n\r");
-    if (begin == std::string_view::npos) return no_json;
-    text = text.substr(begin, text.find_last_not_of(" \t\n\r") + 1 - begin);
-    const bool structure = text[0] == '{' || text[0] == '[';
-    thread_local simdjson::dom::parser parser;
-    simdjson::dom::element root;
-    const simdjson::padded_string padded(text);
-    const simdjson::error_code error = parser.parse(padded).get(root);
-    const bool large = is_of_number(error);
-    if (error != simdjson::SUCCESS && !large) return no_json;
-    if (structure) return value = {Value::Kind::json, {}, text}, Misfit{};
-    if (large || root.is_number()) return value = {Value::Kind::number, {}, text}, Misfit{};
-    if (root.is_null()) return value = {Value::Kind::null, {}, {}}, Misfit{};
-    if (root.is_bool()) {
-        value = {Value::Kind::boolean, {}, {}};
-        value.boolean = text == "true";
-        return {};
+    thread_local JsonBuffer buffer;
+    room.clear();
+    OutermostText outermost{room};
+    if (JsonReader<OutermostText>(buffer, outermost).run(value.text, true)) return "is not JSON";
+    const std::string_view text = trim_json_space(value.text);
+    switch (text.front()) {
+        case '{':
+        case '[': value = {Value::Kind::json, {}, text}; break;
+        case '"': value = {Value::Kind::text, {}, room}; break;
+        case 'n': value = {Value::Kind::null, {}, {}}; break;
+        case 't':
+        case 'f': value = {.kind = Value::Kind::boolean, .boolean = text == "true"}; break;
+        default: value = {Value::Kind::number, {}, text}; break;
     }
-    room.assign(root.get_string().value_unsafe());
-    value = {Value::Kind::text, {}, room};
     return {};
 }
 

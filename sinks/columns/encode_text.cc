@@ -137,8 +137,7 @@ Misfit json(const Value& value, Provenance provenance, std::string& out) {
             [[fallthrough]];
         case Value::Kind::json:
         case Value::Kind::number:
-            // The server decides whether it is JSON: a field's raw text was only skimmed by the
-            // decoder.
+            // A field's document is JSON. The server decides about a text that came whole.
             if (const Misfit misfit = check_text(value.text); !misfit.empty()) return misfit;
             out.append(value.text);
             return {};

@@ -1,7 +1,5 @@
 #include "sinks/outbox/outbox_sink.h"
 
-#include <simdjson.h>
-
 #include <array>
 #include <cstddef>
 
@@ -26,17 +24,6 @@ bool nothing(const Value& value) {
     return value.kind == Value::Kind::absent || value.kind == Value::Kind::null;
 }
 
-// The decoder only skims nested objects and arrays. Validate them here: nothing downstream does
-// before a consumer reads the record.
-Misfit append_json(const Value& value, std::string& out) {
-    if (value.kind == Value::Kind::json) {
-        thread_local simdjson::dom::parser parser;
-        const simdjson::padded_string padded(value.text);
-        if (parser.parse(padded).error() != simdjson::SUCCESS) return "is no JSON";
-    }
-    return encode::json(value, Provenance::field, out);
-}
-
 // Text and bytes as they are, everything else as JSON. REQUIRES: there is something.
 std::optional<Rejection> raw_bytes(std::string_view part, const Value& value,
                                    std::pmr::memory_resource& arena, Bytes& bytes,
@@ -46,7 +33,7 @@ std::optional<Rejection> raw_bytes(std::string_view part, const Value& value,
         return std::nullopt;
     }
     std::string text;
-    if (const Misfit misfit = append_json(value, text); !misfit.empty()) {
+    if (const Misfit misfit = encode::json(value, Provenance::field, text); !misfit.empty()) {
         return unmappable(part, misfit, name);
     }
     bytes = keep(arena, text);
@@ -126,7 +113,7 @@ std::optional<Rejection> OutboxSink::make_row(const Message& message,
         std::string object;
         const auto where = [](const ColumnOptions& member) { return "outbox, " + member.name; };
         const auto append = [](const ColumnOptions&, const Value& value, std::string& out) {
-            return append_json(value, out);
+            return encode::json(value, Provenance::field, out);
         };
         if (auto rejection = encode::object(options_.fields, values.subspan(1, payload_values),
                                             missing, where, append, object)) {

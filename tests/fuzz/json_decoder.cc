@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "consumer/decode/decoder.h"
-#include "consumer/decode/json/json_reader.h"
 #include "consumer/intake/canonical_json.h"
+#include "dedup/base/json_reader.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace onceward::fuzz {

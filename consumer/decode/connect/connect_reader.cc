@@ -2,7 +2,7 @@
 
 #include "consumer/decode/avro/logical_types.h"
 #include "consumer/decode/connect/connect_value.h"
-#include "consumer/decode/json/json_reader.h"
+#include "dedup/base/json_reader.h"
 #include "dedup/base/text.h"
 #include "dedup/message/message.h"
 

@@ -1,6 +1,6 @@
 #include "consumer/decode/connect/connect_schemas.h"
 
-#include "consumer/decode/json/json_reader.h"
+#include "dedup/base/json_reader.h"
 
 namespace onceward {
 

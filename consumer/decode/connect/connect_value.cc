@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "consumer/decode/avro/logical_types.h"
-#include "consumer/decode/json/json_reader.h"
+#include "dedup/base/json_reader.h"
 #include "dedup/base/text.h"
 
 namespace onceward {

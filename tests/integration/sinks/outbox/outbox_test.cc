@@ -88,6 +88,22 @@ TEST_F(OutboxRows, FieldsBecomeAJsonObject) {
                     "{\"id\":1}"));
 }
 
+// A decoder and a conversion check all of a document, and convert none of its numbers.
+TEST_F(OutboxRows, ADocumentKeepsEachDigitOfItsNumbers) {
+    const std::string large =
+        R"({"wei":123456789012345678901234567890,"far":1e999,"near":-1E-999})";
+    add({text("k"), json(large)});
+    write();
+    options_.fields = {{"order", {From::field, "/order"}}};
+    write();
+    EXPECT_THAT(payloads(), ElementsAre(large, "{\"order\":" + large + "}"));
+    options_.fields[0].conversion.steps = {{.kind = Conversion::Kind::json}};
+    add({text("k"), text(large)});
+    EXPECT_EQ(rejection(), "");
+    add({text("k"), text(R"({"wei":123456789012345678901234567890,"more":nul})")});
+    EXPECT_THAT(rejection(), HasSubstr("order: the value is not JSON"));
+}
+
 TEST_F(OutboxRows, HeadersAreThoseThatAreNamed) {
     options_.headers = {{"traceparent", {From::header, "traceparent"}},
                         {"kind", {From::constant, "order"}},
@@ -173,8 +189,6 @@ TEST_F(OutboxRows, AMessageThatRemovesBecomesATombstone) {
 TEST_F(OutboxRows, WhatMakesNoRecordIsRejected) {
     add({text("k"), null_value()});
     EXPECT_THAT(rejection(), HasSubstr("payload: the value is missing"));
-    add({text("k"), json("{\"a\": [1, }")});
-    EXPECT_THAT(rejection(), HasSubstr("is no JSON"));
     options_.record_max = 10;
     add({text("key"), text("12345678")});
     EXPECT_THAT(rejection(), HasSubstr("11 bytes, above `record_max`"));

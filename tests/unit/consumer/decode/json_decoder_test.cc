@@ -1,4 +1,4 @@
-#include "consumer/decode/json/json_reader.h"
+#include "dedup/base/json_reader.h"
 #include "tests/unit/consumer/records.h"
 
 namespace onceward::test {

@@ -327,6 +327,19 @@ TEST(Convert, TextThatHoldsJsonBecomesTheDocument) {
     }
 }
 
+TEST(Convert, ANumberOfAnySizeInADocumentHidesNothingThatFollows) {
+    for (const char* whole : {R"({"wei": 123456789012345678901234567890, "b": [1]})",
+                              R"([1e999, -1E-999, -18446744073709551616])"}) {
+        EXPECT_EQ(into("json", Kind::json, text(whole)), whole);
+    }
+    EXPECT_EQ(into("json", Kind::json, text("1e999")), "1e999");
+    for (const char* broken : {R"({"wei": 123456789012345678901234567890, "b": nul})",
+                               R"([1e999, 01])", "[18446744073709551616, 1",
+                               "{\"far\": 1e999, \"b\": \"\\x\"}", "123456789012345678901 2"}) {
+        EXPECT_TRUE(refused(into("json", Kind::json, text(broken)), "not JSON")) << broken;
+    }
+}
+
 TEST(Convert, TheDefaultIsForWhatIsMissingAlone) {
     const ColumnConversion conversion{.steps = {step(Kind::upper)},
                                       .fallback = ConstantValue{Value::Kind::text, "none"}};
