@@ -145,9 +145,11 @@ std::string schema_path(const SchemaId& id) {
     return "/schemas/ids/" + std::to_string(id.number);
 }
 
+// A schema can be had by its number even if its version was soft-deleted, but a version only on
+// request. Registries without such a deletion ignore the request.
 std::string reference_path(const SchemaReference& reference) {
     return "/subjects/" + percent_encoded(reference.subject) + "/versions/" +
-           std::to_string(reference.version);
+           std::to_string(reference.version) + "?deleted=true";
 }
 
 std::string latest_path(const std::string& subject) {

@@ -15,7 +15,7 @@ TEST(RegistryProtocol, AsksByNumberByGuidAndByVersion) {
     EXPECT_EQ(schema_path({0, "89791762-2336-186f-9674-299b90a8e2df"}),
               "/schemas/guids/89791762-2336-186f-9674-299b90a8e2df");
     EXPECT_EQ(reference_path({"a.proto", "shop/orders v1", 3}),
-              "/subjects/shop%2Forders%20v1/versions/3");
+              "/subjects/shop%2Forders%20v1/versions/3?deleted=true");
     EXPECT_EQ(latest_path("orders-value"), "/subjects/orders-value/versions/latest");
 }
 

@@ -33,8 +33,8 @@ class SchemaResolution : public testing::Test {
 
 TEST_F(SchemaResolution, AReferenceComesBeforeThoseThatReferToIt) {
     give("/schemas/ids/17", "order", reference("item") + "," + reference("money"));
-    give("/subjects/item/versions/1", "item", reference("money"));
-    give("/subjects/money/versions/1", "money", "");
+    give("/subjects/item/versions/1?deleted=true", "item", reference("money"));
+    give("/subjects/money/versions/1?deleted=true", "money", "");
     const Resolution found = resolve();
     ASSERT_EQ(found.kind, Kind::found) << found.reason;
     EXPECT_EQ(found.schema->text, "order");
@@ -47,8 +47,8 @@ TEST_F(SchemaResolution, AReferenceComesBeforeThoseThatReferToIt) {
 
 TEST_F(SchemaResolution, ReferencesInACircleAreRefused) {
     give("/schemas/ids/17", "order", reference("item"));
-    give("/subjects/item/versions/1", "item", reference("money"));
-    give("/subjects/money/versions/1", "money", reference("item"));
+    give("/subjects/item/versions/1?deleted=true", "item", reference("money"));
+    give("/subjects/money/versions/1?deleted=true", "money", reference("item"));
     const Resolution found = resolve();
     EXPECT_EQ(found.kind, Kind::refused);
     EXPECT_EQ(found.reason,
@@ -57,15 +57,15 @@ TEST_F(SchemaResolution, ReferencesInACircleAreRefused) {
 
 TEST_F(SchemaResolution, TwoVersionsUnderOneNameAreRefused) {
     give("/schemas/ids/17", "order", reference("item") + "," + reference("money", 2));
-    give("/subjects/item/versions/1", "item", reference("money", 1));
-    give("/subjects/money/versions/1", "money", "");
+    give("/subjects/item/versions/1?deleted=true", "item", reference("money", 1));
+    give("/subjects/money/versions/1?deleted=true", "money", "");
     EXPECT_EQ(resolve().kind, Kind::refused);
 }
 
 TEST_F(SchemaResolution, DepthNumberAndBytesAreBounded) {
     give("/schemas/ids/17", "order", reference("item"));
-    give("/subjects/item/versions/1", "item", reference("money"));
-    give("/subjects/money/versions/1", "money", "");
+    give("/subjects/item/versions/1?deleted=true", "item", reference("money"));
+    give("/subjects/money/versions/1?deleted=true", "money", "");
     EXPECT_EQ(resolve({.depth = 2}).kind, Kind::found);
     EXPECT_EQ(resolve({.depth = 1}).kind, Kind::refused);
     EXPECT_EQ(resolve({.references = 1}).kind, Kind::refused);
@@ -80,9 +80,20 @@ TEST_F(SchemaResolution, AReferenceThatIsNotThereIsRefused) {
     EXPECT_EQ(found.reason, "has it without its reference `item.proto` (subject item, version 1)");
 }
 
+// The registry gives the schema itself by its number all the same.
+TEST_F(SchemaResolution, AReferenceWhoseVersionWasSoftDeletedIsFound) {
+    give("/schemas/ids/17", "order", reference("item"));
+    registry.replies["http://one/subjects/item/versions/1"] = {
+        .status = 404, .body = R"({"error_code":40402,"message":"Version 1 not found."})"};
+    give("/subjects/item/versions/1?deleted=true", "item", "");
+    const Resolution found = resolve();
+    ASSERT_EQ(found.kind, Kind::found) << found.reason;
+    EXPECT_EQ(found.schema->references.at(0).text, "item");
+}
+
 TEST_F(SchemaResolution, AReferenceThatCannotBeHadNowFails) {
     give("/schemas/ids/17", "order", reference("item"));
-    registry.replies["http://one/subjects/item/versions/1"] = {.status = 503};
+    registry.replies["http://one/subjects/item/versions/1?deleted=true"] = {.status = 503};
     EXPECT_EQ(resolve().kind, Kind::failed);
 }
 
