@@ -75,13 +75,18 @@ void SchemaBook::fetched(const SchemaId& id, const Resolution& result, Clock::ti
         ++fetches_.failed;
         trouble_ = "registry `" + name_ + "` " + result.reason;
         entry.answer.reason = trouble_;
-        entry.due = now + limits_.pauses.after(++entry.failures, dice);
-        if (result.retry_after) not_before_ = now + *result.retry_after;
+        if (result.retry_after) {
+            // The other schemas can be had while another address answers.
+            (result.another_answers ? entry.not_before : not_before_) = now + *result.retry_after;
+        }
+        entry.due = std::max(now + limits_.pauses.after(++entry.failures, dice), entry.not_before);
         return;
     }
     // The registry answers again: what failed before is fetched at once.
     if (!std::exchange(trouble_, "").empty()) {
-        for (auto& [other, waiting] : entries_) waiting.due = std::min(waiting.due, now);
+        for (auto& [other, waiting] : entries_) {
+            waiting.due = std::min(waiting.due, std::max(now, waiting.not_before));
+        }
     }
     const std::string reason = "registry `" + name_ + "` " + result.reason;
     switch (result.kind) {

@@ -73,6 +73,7 @@ class SchemaBook {
         // Pending.
         Clock::time_point asked{};
         Clock::time_point due{};
+        Clock::time_point not_before{};  // as one of the addresses has asked for
         int failures = 0;
         bool under_way = false;
     };
@@ -89,7 +90,7 @@ class SchemaBook {
     std::size_t bytes_ = 0;
     std::uint64_t wanted_ = 0;
     std::string trouble_;
-    Clock::time_point not_before_{};  // as the registry has asked for
+    Clock::time_point not_before_{};  // as the registry has asked for, of all schemas
     FetchCounts fetches_;
 };
 

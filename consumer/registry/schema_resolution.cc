@@ -124,7 +124,10 @@ Resolution RegistryAddresses::resolve(const SchemaId& id, const std::stop_token&
     }
     // A follower may not have heard of a new schema yet. If it were believed while the others are
     // away, good messages would become dead letters.
-    if (failed) return *failed;
+    if (failed) {
+        failed->another_answers = unknown.has_value();
+        return *failed;
+    }
     if (unknown && !stop.stop_requested()) return *unknown;
     return {.reason = "was not asked, since the process ends"};
 }

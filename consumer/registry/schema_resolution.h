@@ -18,6 +18,8 @@ struct Resolution {
     std::shared_ptr<const WrittenSchema> schema{};  // found
     std::string reason{};
     std::optional<std::chrono::seconds> retry_after{};
+    // Another address gave a registry's answer, so `retry_after` is about this schema alone.
+    bool another_answers = false;
 };
 
 // The registry's addresses. The one that answered last is asked first. Used by one thread.

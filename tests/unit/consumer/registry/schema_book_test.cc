@@ -103,6 +103,21 @@ TEST_F(SchemaBookTest, NothingIsFetchedBeforeTheTimeThatTheRegistryAskedFor) {
     EXPECT_TRUE(book.begin_fetch(now).has_value());
 }
 
+// As of a leader that is busy, while a follower has all but the newest schema.
+TEST_F(SchemaBookTest, WhileAnotherAddressAnswersTheTimeHoldsForTheOneSchemaAlone) {
+    fetch(17, {.reason = "answers 429", .retry_after = 30s, .another_answers = true});
+    book.find(id(18), now);
+    ASSERT_EQ(book.begin_fetch(now), id(18));
+    book.fetched(id(18), found("text"), now, no_chance);
+    EXPECT_EQ(state(18), State::known);
+    EXPECT_EQ(book.next_due(), now + 30s) << "an answer about another schema does not end it";
+    now += 29s;
+    book.find(id(17), now);
+    EXPECT_EQ(book.begin_fetch(now), std::nullopt);
+    now += 1s;
+    EXPECT_EQ(book.begin_fetch(now), id(17));
+}
+
 TEST_F(SchemaBookTest, WhatNobodyAsksForAnyMoreIsNotFetched) {
     fetch(17, {.reason = "answers 503"});
     now += 61s;

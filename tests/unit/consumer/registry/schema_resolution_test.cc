@@ -7,6 +7,7 @@
 namespace onceward {
 namespace {
 
+using namespace std::chrono_literals;
 using Kind = RegistryAnswer::Kind;
 using test::GivenRegistry;
 using test::schema_reply;
@@ -123,6 +124,19 @@ TEST_F(SchemaResolution, ASchemaIsUnknownOnlyIfEachAddressSaysSo) {
     EXPECT_EQ(one_is_down.reason, "answers 503");
     registry.replies.erase("http://two/schemas/ids/17");
     EXPECT_EQ(addresses.resolve({17, ""}, {}).kind, Kind::unknown);
+}
+
+TEST_F(SchemaResolution, ATimeToWaitIsTheRegistrysOnlyIfNoAddressAnswers) {
+    registry.replies["http://one/schemas/ids/17"] = {.status = 503, .retry_after = 30s};
+    RegistryAddresses addresses({"http://one", "http://two"}, registry.get());
+    const Resolution two_answers = addresses.resolve({17, ""}, {});
+    EXPECT_EQ(two_answers.kind, Kind::failed);
+    EXPECT_EQ(two_answers.retry_after, 30s);
+    EXPECT_TRUE(two_answers.another_answers);
+    registry.replies["http://two/schemas/ids/17"] = test::unreachable();
+    const Resolution none_answers = addresses.resolve({17, ""}, {});
+    EXPECT_EQ(none_answers.retry_after, 30s);
+    EXPECT_FALSE(none_answers.another_answers);
 }
 
 TEST_F(SchemaResolution, AnEndBeforeTheLastAddressIsNoVerdict) {
