@@ -5,6 +5,9 @@
 namespace onceward {
 namespace {
 
+// librdkafka gives it as the creation time of a record that its producer gave no time.
+constexpr std::int64_t no_record_time = -1;
+
 // Kafka distinguishes null from an empty value.
 std::optional<std::string_view> bytes_at(const void* begin, std::size_t size) {
     if (begin == nullptr) return std::nullopt;
@@ -54,7 +57,7 @@ Record to_record(KafkaMessage message, std::pmr::memory_resource* memory) {
                   .headers = RecordHeaders(memory)};
     rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
     const std::int64_t timestamp = rd_kafka_message_timestamp(message.get(), &type);
-    if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE) {
+    if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE && timestamp != no_record_time) {
         record.timestamp = std::chrono::milliseconds(timestamp);
         record.log_append_time = type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME;
     }
