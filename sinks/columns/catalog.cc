@@ -48,6 +48,7 @@ void read_types(Connection& connection, const Parameters& table_oid, CatalogTabl
         type.element = oid(rows, row, 3);
         type.modifier = static_cast<int>(rows.integer(row, 4));
         type.name = rows.text(row, 5);
+        type.not_null = rows.boolean(row, 6);
     }
 }
 
@@ -200,6 +201,16 @@ std::optional<ColumnType> supported_type(const CatalogTable& table, const Catalo
     auto type = resolve(table.types, column.type, column.modifier, true);
     if (type) type->name = column.type_name;
     return type;
+}
+
+bool has_not_null_domain(const CatalogTable& table, const CatalogColumn& column) {
+    auto found = table.types.find(column.type);
+    for (int depth = 0; depth < deepest && found != table.types.end(); ++depth) {
+        if (found->second.kind != 'd') return false;
+        if (found->second.not_null) return true;
+        found = table.types.find(found->second.base);
+    }
+    return false;
 }
 
 }  // namespace onceward

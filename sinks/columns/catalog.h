@@ -36,6 +36,7 @@ struct CatalogType {
     std::uint32_t element = 0;  // of an array
     int modifier = -1;          // of a domain
     std::string name;
+    bool not_null = false;  // of a domain
 };
 
 struct CatalogTable {
@@ -111,6 +112,10 @@ struct ColumnType {
 
 // The column's type, with domains and arrays resolved; nullopt if this sink cannot write it.
 std::optional<ColumnType> supported_type(const CatalogTable& table, const CatalogColumn& column);
+
+// Whether the column's type is a domain that is NOT NULL, or is based on one. The column's own NOT
+// NULL does not count.
+bool has_not_null_domain(const CatalogTable& table, const CatalogColumn& column);
 
 // Where a column's values come from, as far as it changes what they mean. Bytes that came whole (a
 // header, a record key, a raw payload, a constant) are taken as they are by bytea and json columns;

@@ -127,6 +127,27 @@ class Judge {
         }
     }
 
+    // A value of the table's row type has NULL in each column that it leaves out, and the server
+    // checks a domain as soon as it reads the value. No such NULL would be written.
+    void domains(const TablePlan& plan) {
+        if (plan.tuples) return;
+        for (std::size_t at = 0; at < table_.columns.size(); ++at) {
+            const CatalogColumn& column = table_.columns[at];
+            if (!has_not_null_domain(table_, column)) continue;
+            const int at_plan = plan.column_at[at];
+            const std::string what = "has column `" + column.name +
+                                     "` of a domain that is NOT NULL, which refuses each ";
+            const std::string instead = "; let the column be NOT NULL instead of its domain";
+            if (at_plan < 0) {
+                say(what + "row, as nothing is mapped to it" + instead +
+                    (upserts() ? ", or map it" : ", map it, or write `transport: values`"));
+            } else if (options_.removes && upserts() &&
+                       !plan.columns[static_cast<std::size_t>(at_plan)].key) {
+                say(what + "removal, as that has the row's key alone" + instead);
+            }
+        }
+    }
+
     void verdict() const {
         if (!problems_.empty()) throw SinkMismatch(joined(problems_, "\n"));
     }
@@ -267,6 +288,7 @@ TablePlan make_plan(const TableSinkOptions& options, const CatalogTable& table) 
         plan.columns.push_back(std::move(planned));
     }
     judge.rest();
+    judge.domains(plan);
     judge.verdict();
     for (const CatalogColumn& column : table.columns) plan.live_types.push_back(column.type);
     plan.row_type = table.row_type;

@@ -10,5 +10,5 @@ WITH RECURSIVE reached (oid) AS (
     WHERE further.oid <> 0
 )
 SELECT t.oid, t.typtype, t.typbasetype, CASE WHEN t.typcategory = 'A' THEN t.typelem ELSE 0 END,
-    t.typtypmod, format_type(t.oid, NULL)
+    t.typtypmod, format_type(t.oid, NULL), t.typnotnull
 FROM reached JOIN pg_catalog.pg_type t ON t.oid = reached.oid

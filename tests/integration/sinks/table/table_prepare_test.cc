@@ -90,6 +90,55 @@ TEST_F(Prepare, AnUnmappedColumnThatMustBeFilledIsReported) {
                 AllOf(HasSubstr("demands column `must`"), testing::Not(HasSubstr("`may`"))));
 }
 
+// Such a row has NULL in the column until it is written, and its default would never be asked for.
+TEST_F(Prepare, ADomainThatIsNotNullIsRefusedInAnUnmappedColumnOfRowsThatTravelWhole) {
+    database().execute(
+        "CREATE DOMAIN filled AS integer NOT NULL DEFAULT 5; CREATE DOMAIN above AS filled");
+    create("id integer PRIMARY KEY, first filled, second above DEFAULT 6, may integer DEFAULT 7",
+           {"id"});
+    const auto both = AllOf(HasSubstr("column `first` of a domain"),
+                            HasSubstr("column `second` of a domain"),
+                            testing::Not(HasSubstr("`may`")));
+    options_.transport = Transport::unnest;
+    EXPECT_THAT(mismatch(), AllOf(both, HasSubstr("transport: values")));
+    upsert_by({"id"});
+    for (const Transport transport : {Transport::copy, Transport::values}) {
+        options_.transport = transport;
+        EXPECT_THAT(mismatch(), AllOf(both, testing::Not(HasSubstr("transport"))));
+    }
+    options_.mode = Mode::insert;
+    for (const Transport transport : {Transport::copy, Transport::values}) {
+        options_.transport = transport;
+        EXPECT_EQ(mismatch(), "");
+        TestMessages messages;
+        messages.add({integer(transport == Transport::copy ? 1 : 2)});
+        write(messages);
+    }
+    EXPECT_THAT(rows("SELECT * FROM target ORDER BY id"),
+                testing::ElementsAre("1|5|6|7", "2|5|6|7"));
+}
+
+TEST_F(Prepare, ADomainThatIsNotNullIsRefusedIfMessagesRemoveRows) {
+    database().execute("CREATE DOMAIN filled AS integer NOT NULL");
+    create("id filled PRIMARY KEY, amount filled, other integer NOT NULL",
+           {"id", "amount", "other"});
+    upsert_by({"id"});
+    EXPECT_EQ(mismatch(), "");
+    TestMessages messages;
+    messages.add({integer(1), integer(2), integer(3)});
+    write(messages);
+    options_.removes = true;
+    EXPECT_THAT(mismatch(), AllOf(HasSubstr("column `amount` of a domain"),
+                                  HasSubstr("refuses each removal"),
+                                  testing::Not(HasSubstr("`id`")),
+                                  testing::Not(HasSubstr("`other`"))));
+    database().execute("ALTER TABLE target ALTER amount TYPE integer");
+    EXPECT_EQ(mismatch(), "");
+    messages.remove({integer(1), Value{}, Value{}});
+    write(messages);
+    EXPECT_EQ(database().number("SELECT count(*) FROM target"), 0);
+}
+
 TEST_F(Prepare, UnsupportedTypesAreNamedWithAWayOut) {
     for (const char* type : {"inet", "interval", "money", "point", "int4range", "timetz", "xml"}) {
         database().execute("DROP TABLE IF EXISTS target");

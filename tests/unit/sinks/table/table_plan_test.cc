@@ -88,6 +88,16 @@ TEST_F(Plan, ADomainThatNeverEndsIsUnsupported) {
     EXPECT_THAT(problems(), HasSubstr("cannot write"));
 }
 
+TEST_F(Plan, ADomainThatIsNotNullIsFoundBelowOthers) {
+    table_.types[100] = {.kind = 'd', .base = 101, .name = "upper"};
+    table_.types[101] = {.kind = 'd', .base = 23, .name = "filled", .not_null = true};
+    column("other", 100);
+    options_.transport = TableSinkOptions::Transport::unnest;
+    EXPECT_THAT(problems(), HasSubstr("has column `other` of a domain that is NOT NULL"));
+    table_.types[101].not_null = false;
+    EXPECT_EQ(problems(), "");
+}
+
 // Any number of rows is a sum of these, and no statement has more than 65,535 parameters, the most
 // that the protocol can count.
 TEST_F(Plan, ValuesTravelInPowersOfTwoRowsAndWithinTheProtocolsLimit) {
