@@ -33,12 +33,17 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
     std::erase_if(partitions_, [&](const auto& item) {
         return !fences.owns(item.first.topic, item.first.partition);
     });
-    for (auto& [partition, entry] : partitions_) {
-        if (!pauses_.may_ask(partition.topic, now)) continue;
+    // The turn passes on from the partition that failed last. Otherwise the first few that fail
+    // would be asked again and again, and the ones after them never.
+    auto at = partitions_.upper_bound(failed_last_);
+    for (std::size_t left = partitions_.size(); left > 0; --left, ++at) {
+        if (at == partitions_.end()) at = partitions_.begin();
+        auto& [partition, entry] = *at;
+        const auto asked = Clock::now();
         try {
             bool sampled = false;
             if (!exchange.look(&Assignment::reading, partition)) continue;
-            if (entry.sampler.wants_sample(now)) {
+            if (entry.sampler.wants_sample(now) && pauses_.may_ask(partition.topic, now)) {
                 if (next_list_[partition.topic] <= now) {
                     const std::optional<int> count =
                         list_partitions(connection, source, partition.topic, entry.ledger);
@@ -63,7 +68,9 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
         } catch (const KafkaError& error) {
             // DANGER: not for long. With `reach: partition` a key that moved to an added partition
             // is applied again until this worker has asked how many there are.
-            pauses_.failed(partition.topic, Clock::now());
+            const auto failed = Clock::now();
+            pauses_.failed(partition.topic, failed, failed - asked);
+            failed_last_ = partition;
             log_warning("watermark.failed", {{"topic", partition.topic}, {"error", error.what()}});
             source.bootstrap_again();
             // DANGER: another topic's answer would take the place of this one, and nobody would see

@@ -62,6 +62,7 @@ class RetentionWatermarks {
     std::map<std::string, LogIdentity> identities_;
     std::map<std::string, Clock::time_point> next_list_;
     QuestionPauses pauses_;
+    TopicPartition failed_last_{};
 };
 
 }  // namespace onceward
