@@ -34,6 +34,8 @@ constexpr auto cancel_again = std::chrono::milliseconds(100);
 constexpr std::size_t read_ahead = 64 * 1024;
 // The most fields of a head: a field can be written in four bytes, but takes more memory.
 constexpr std::size_t most_fields = 256;
+// A chunked body without data: `0`, and two line ends.
+constexpr std::size_t shortest_chunks = 5;
 
 inline Tcp::socket& socket_of(Tcp::socket& socket) { return socket; }
 inline Tcp::socket& socket_of(TlsStream& stream) { return stream.next_layer(); }

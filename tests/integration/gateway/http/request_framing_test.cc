@@ -187,6 +187,41 @@ TEST_F(FramingTest, WhatIsRightGoesThrough) {
     }
 }
 
+// Beast's parser ended the process for it.
+TEST_F(FramingTest, TheLastChunkMayComeInPieces) {
+    RawClient client(server_->port());
+    client.send(start + std::string("Transfer-Encoding: chunked\r\n\r\n0\r\n"));
+    for (const char* piece : {"\r", "\n"}) {
+        EXPECT_FALSE(client.readable(100)) << "the body has not ended";
+        client.send(piece);
+    }
+    EXPECT_EQ(client.receive()->status, 200);
+    EXPECT_EQ(client.ask("GET", "/next")->status, 200);
+}
+
+TEST_F(FramingTest, AChunkedRequestIsTheSameWhereverItIsCut) {
+    const std::string head = std::string(start) + "Transfer-Encoding: chunked\r\n\r\n";
+    const std::string parts = "POST /front\nHost=x\nTransfer-Encoding=chunked\n";
+    RawClient client(server_->port());
+    const auto cut_from = [&](std::size_t first, const std::string& bytes,
+                              const std::string& expected) {
+        for (std::size_t cut = first; cut < bytes.size(); ++cut) {
+            client.send(bytes.substr(0, cut));
+            ASSERT_FALSE(client.readable(10)) << cut << " of " << bytes;
+            client.send(bytes.substr(cut));
+            const auto answer = client.receive();
+            ASSERT_TRUE(answer) << cut << " of " << bytes;
+            EXPECT_EQ(answer->status, 200) << cut << " of " << bytes;
+            EXPECT_EQ(answer->body, expected) << cut << " of " << bytes;
+        }
+    };
+    cut_from(1, head + "4\r\nbody\r\n0\r\nX-Sum: 1\r\n\r\n", parts + "body");
+    // Without data the last chunk is the first one.
+    cut_from(head.size(), head + "0\r\nX-Sum: 1\r\n\r\n", parts);
+    cut_from(head.size(), head + "0\r\n\r\n", parts);
+    cut_from(head.size(), head + "00;a=b\r\n\r\n", parts);
+}
+
 TEST_F(FramingTest, AHostIsThereOnceAndIsAHost) {
     const std::string line = "GET /a HTTP/1.1\r\n";
     for (const char* hosts : {"", "Host: a\r\nHost: a\r\n", "Host: a\r\nhost: b\r\n",
