@@ -52,7 +52,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     expects(may_go_on(request.request.target), "the target of a call may go to its upstream");
     if (request.key.empty()) return carry_without_key(std::move(request));
     Attempt attempt{.request = std::move(request), .token = random_digest()};
-    commit_in_doubt_ = false;
+    may_be_claimed_ = false;
     std::optional<KeyedOutcome> other;
     // DANGER: no call without a lease that outlasts it: a claim that took long is repeated. No
     // call after the deadline either: its client is asked to send the request again.
@@ -60,12 +60,16 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     const bool asked = until(deadline, [&] {
         other = claim(attempt);
         claimed = !other && Clock::now() + options_.upstream.timeout < attempt.held_until;
-        if (!other && !claimed) try_again("the claim took half of its lease");
+        if (other || claimed) return;
+        // The key is mine, although no call may begin: it is released if no time is left to claim
+        // it again.
+        may_be_claimed_ = true;
+        try_again("the claim took half of its lease");
     });
     if (!asked || (claimed && Clock::now() >= deadline)) {
         // No call was made; a claim that is in doubt, or came too late, is released.
         Carried carried{.outcome = ask_again_later()};
-        const bool free = claimed ? release(attempt, Clock::now()) : !commit_in_doubt_;
+        const bool free = claimed ? release(attempt, Clock::now()) : !may_be_claimed_;
         if (!free) {
             carried.in_doubt =
                 ClaimInDoubt{attempt.request.digest, attempt.request.fingerprint, attempt.token};
@@ -280,7 +284,7 @@ bool UpstreamSession::until(Clock::time_point deadline, const std::function<void
 
 // Whether it is worth trying the same step again.
 bool UpstreamSession::passes(const PostgresError& error) {
-    if (error.diagnosis().in_doubt) commit_in_doubt_ = true;
+    if (error.diagnosis().in_doubt) may_be_claimed_ = true;
     if (error.sqlstate() == statement_timeout) {
         log_warning("http.statement_timeout", {{"route", options_.name}});
     }

@@ -40,7 +40,7 @@ struct UpstreamRequestOptions : KeyedRouteOptions {
     std::atomic<std::int64_t>* calls = nullptr;  // counts those under way
 };
 
-// A claim whose COMMIT had no answer, and for which no call was made.
+// A claim whose COMMIT had no answer, or had it too late, and for which no call was made.
 struct ClaimInDoubt {
     Digest key;
     std::optional<Digest> fingerprint;
@@ -59,7 +59,7 @@ class UpstreamSession {
         std::chrono::steady_clock::time_point as_of = never;
         // The request, given back if its key is in flight elsewhere: no call was made.
         std::optional<KeyedRequest> elsewhere{};
-        // Set if no call was made and it is not known whether the claim exists: see let_go().
+        // Set if no call was made and the claim may exist: see let_go().
         std::optional<ClaimInDoubt> in_doubt{};
     };
     // `deadline`: of its claim. A request without a key is sent, but leaves nothing in the ledger.
@@ -99,7 +99,8 @@ class UpstreamSession {
     std::unique_ptr<ResultStore> results_;
     ServerSession session_;
     FailureSeries failures_;
-    bool commit_in_doubt_ = false;  // of some COMMIT since the request began
+    // Since the request began, the answer to some COMMIT was lost, or a claim came too late.
+    bool may_be_claimed_ = false;
 };
 
 // Reads what became of the keys of a route to an upstream, in a session of its own, so that no

@@ -153,6 +153,33 @@ TEST_F(UpstreamRouteTest, AClaimThatCameTooLateIsLetGoWithoutACall) {
     EXPECT_EQ(ask("late"), "201 made body");
 }
 
+// The call could outlast what is left of the lease, and the deadline leaves no time for another
+// claim.
+TEST_F(UpstreamRouteTest, AClaimWhoseLeaseIsTooShortForTheCallIsLetGoAtTheDeadline) {
+    options_.ledger.lease = 6s;
+    options_.upstream.timeout = 4500ms;
+    options_.patience = 2s;
+    options_.postgres.application_name = "short";
+    serve(made);
+    ASSERT_EQ(ask("first"), "201 made body");
+    Database blocker(schema_.server().dsn);
+    blocker.execute("BEGIN");
+    blocker.execute("LOCK TABLE " + schema_.name() + ".leases IN SHARE MODE");
+    auto late = submit(order("late", "body"));
+    const auto over = std::chrono::steady_clock::now() + 2s;
+    EXPECT_TRUE(eventually(20s, [&] {
+        return std::chrono::steady_clock::now() > over &&
+               schema_.database().number(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                   "application_name = 'short'") == 1;
+    }));
+    blocker.execute("COMMIT");
+    EXPECT_EQ(late.get(), "503 unavailable");
+    EXPECT_EQ(server_->calls().size(), 1U);
+    EXPECT_TRUE(eventually(20s, [&] { return state("late").ends_with(" free"); })) << state("late");
+    EXPECT_EQ(ask("late"), "201 made body");
+}
+
 // A fail-over would lose the lease, and the new server know nothing of the call.
 TEST_F(UpstreamRouteTest, NoCallIsMadeBeforeTheStandbyHasItsLease) {
     PrivatePostgres primary;
