@@ -168,7 +168,7 @@ void UpstreamRequests::tell_original(const Digest& key) {
     tell(told);
 }
 
-// No call was made for this claim, and its client was asked to send the request again.
+// Its client was told that the request may be sent again.
 void UpstreamRequests::let_go_later(const ClaimInDoubt& claim) {
     const MutexLock lock(mutex_);
     in_doubt_.push_back(claim);

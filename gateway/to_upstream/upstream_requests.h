@@ -76,7 +76,7 @@ class UpstreamRequests final : public RequestTarget {
     std::deque<Queued> queue_ ONCEWARD_GUARDED_BY(mutex_);
     // In flight in another process; in the order of their next tries.
     std::deque<Queued> held_ ONCEWARD_GUARDED_BY(mutex_);
-    // Claims whose call never began: they are released again and again until PostgreSQL answers.
+    // Claims that no call needs: they are released again and again until PostgreSQL answers.
     std::deque<ClaimInDoubt> in_doubt_ ONCEWARD_GUARDED_BY(mutex_);
     Clock::time_point next_let_go_ ONCEWARD_GUARDED_BY(mutex_){};
     KeyTurns turns_ ONCEWARD_GUARDED_BY(mutex_);

@@ -70,10 +70,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
         // No call was made; a claim that is in doubt, or came too late, is released.
         Carried carried{.outcome = ask_again_later()};
         const bool free = claimed ? release(attempt, Clock::now()) : !may_be_claimed_;
-        if (!free) {
-            carried.in_doubt =
-                ClaimInDoubt{attempt.request.digest, attempt.request.fingerprint, attempt.token};
-        }
+        if (!free) carried.in_doubt = claim_of(attempt);
         return carried;
     }
     if (other) {
@@ -92,6 +89,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     if (end != CallEnd::final_answer) log_end(attempt, answer);
     const auto patience = Clock::now() + options_.patience;
     std::optional<Carried> carried;
+    std::optional<ClaimInDoubt> not_released;
     switch (fate_of(end, options_.upstream)) {
         case KeyFate::stored: {
             const MessageResult result = result_of(std::move(answer), options_.limits);
@@ -100,14 +98,22 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
             // effect.
             return carried ? std::move(*carried) : Carried{.outcome = ask_again_later()};
         }
-        case KeyFate::released: release(attempt, patience); break;
+        case KeyFate::released:
+            // The client is told that the key is free: it is released when PostgreSQL is back.
+            if (!release(attempt, patience)) not_released = claim_of(attempt);
+            break;
         case KeyFate::held: break;
     }
     // DANGER: only requests that arrived before the claim get this answer. If a fail-over lost the
     // claim, another process may have carried out the key by now and stored a different answer.
     return {.outcome = passed_on(std::move(answer), options_.upstream, options_.limits,
                                  options_.ledger.lease),
-            .as_of = attempt.asked};
+            .as_of = attempt.asked,
+            .in_doubt = not_released};
+}
+
+ClaimInDoubt UpstreamSession::claim_of(const Attempt& attempt) {
+    return {attempt.request.digest, attempt.request.fingerprint, attempt.token};
 }
 
 // Such a request cannot be repeated: a stored answer would be useless, and a lease without an end

@@ -40,7 +40,8 @@ struct UpstreamRequestOptions : KeyedRouteOptions {
     std::atomic<std::int64_t>* calls = nullptr;  // counts those under way
 };
 
-// A claim whose COMMIT had no answer, or had it too late, and for which no call was made.
+// A claim that may exist and is to be released. Either no call was made for it, and its COMMIT had
+// no answer or had it too late; or its call has freed the key, and PostgreSQL did not accept that.
 struct ClaimInDoubt {
     Digest key;
     std::optional<Digest> fingerprint;
@@ -59,7 +60,7 @@ class UpstreamSession {
         std::chrono::steady_clock::time_point as_of = never;
         // The request, given back if its key is in flight elsewhere: no call was made.
         std::optional<KeyedRequest> elsewhere{};
-        // Set if no call was made and the claim may exist: see let_go().
+        // Set if the claim is to be released, and may still exist: see let_go().
         std::optional<ClaimInDoubt> in_doubt{};
     };
     // `deadline`: of its claim. A request without a key is sent, but leaves nothing in the ledger.
@@ -82,6 +83,7 @@ class UpstreamSession {
     bool until(Clock::time_point deadline, const std::function<void()>& step);
     bool passes(const PostgresError& error);
     Leases leases_of(const Attempt& attempt) const;
+    static ClaimInDoubt claim_of(const Attempt& attempt);
     Carried carry_without_key(KeyedRequest request);
     void log_end(const Attempt& attempt, const UpstreamAnswer& answer) const;
     std::optional<KeyedOutcome> claim(Attempt& attempt);

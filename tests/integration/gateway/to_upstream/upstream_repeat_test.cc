@@ -171,5 +171,26 @@ TEST_F(UpstreamRepeatTest, AClaimInDoubtThatWasNeverCalledIsFreeOncePostgresIsBa
     EXPECT_EQ(server_->calls().size(), 2U);
 }
 
+// The client is told that the upstream refused it, and that it may send the request again.
+TEST_F(UpstreamRepeatTest, AKeyThatItsCallFreesWhilePostgresIsAwayIsFreeOncePostgresIsBack) {
+    const auto port =
+        static_cast<std::uint16_t>(schema_.database().number("SELECT inet_server_port()"));
+    CuttingProxy proxy(CuttingProxy::Protocol::postgres, port);
+    options_.postgres.dsn = proxy.through(options_.postgres.dsn.reveal());
+    options_.patience = 2s;
+    serve([&](const RecordedCall& call, int number) {
+        if (number > 1) return made(call, number);
+        proxy.refuse(true);
+        proxy.cut_all();
+        return RecordedAnswer{.status = 503, .body = "busy"};
+    });
+    EXPECT_EQ(ask("a"), "503 busy");
+    EXPECT_EQ(state("a"), "in_flight 1");
+    proxy.refuse(false);
+    EXPECT_TRUE(eventually(20s, [&] { return state("a").ends_with(" free"); })) << state("a");
+    EXPECT_EQ(ask("a"), "201 made body");
+    EXPECT_EQ(server_->calls().size(), 2U);
+}
+
 }  // namespace
 }  // namespace onceward::support
