@@ -113,13 +113,21 @@ void UpstreamRequests::admit(KeyTurns::Turn turn, ToldLater& told) {
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - now);
     std::optional<KeyTurns::Turn> next = turns_.admit(std::move(turn), wait, now, told);
     if (!next) return wake_watch_.notify_one();
-    queue_.push_back({.request = std::move(next->request),
-                      .asking = std::move(next->asking),
-                      .deadline = next->arrived + options_.patience,
-                      .wait_until = until,
-                      .state = next->state});
+    const auto deadline = next->arrived + options_.patience;
+    if (queue_.empty() || deadline < queue_.front().deadline) wake_watch_.notify_one();
+    enqueue({.request = std::move(next->request),
+             .asking = std::move(next->asking),
+             .deadline = deadline,
+             .wait_until = until,
+             .state = next->state});
     wake_.notify_one();
-    if (queue_.size() == 1) wake_watch_.notify_one();
+}
+
+// A request that has waited for its turn goes before requests that arrived later.
+void UpstreamRequests::enqueue(Queued queued) {
+    auto at = queue_.end();
+    while (at != queue_.begin() && std::prev(at)->deadline > queued.deadline) --at;
+    queue_.insert(at, std::move(queued));
 }
 
 // Held ones first if they are due: they are few, and a check is short.

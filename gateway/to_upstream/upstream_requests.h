@@ -46,6 +46,7 @@ class UpstreamRequests final : public RequestTarget {
         RequestState state = RequestState::queued;
     };
     void admit(KeyTurns::Turn turn, ToldLater& told) ONCEWARD_REQUIRES(mutex_);
+    void enqueue(Queued queued) ONCEWARD_REQUIRES(mutex_);
     void answer(const Digest& key, Queued& queued, UpstreamSession::Carried carried)
         ONCEWARD_EXCLUDES(mutex_);
     void run(const std::stop_token& stop);
@@ -72,7 +73,7 @@ class UpstreamRequests final : public RequestTarget {
     std::condition_variable_any wake_;        // work
     std::condition_variable_any wake_watch_;  // a deadline
     std::condition_variable_any wake_asker_;  // a question
-    // Nearly in the order of their deadlines.
+    // In the order of their deadlines.
     std::deque<Queued> queue_ ONCEWARD_GUARDED_BY(mutex_);
     // In flight in another process; in the order of their next tries.
     std::deque<Queued> held_ ONCEWARD_GUARDED_BY(mutex_);

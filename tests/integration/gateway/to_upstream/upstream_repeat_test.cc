@@ -122,6 +122,30 @@ TEST_F(UpstreamRepeatTest, WhileTheCallRunsARepeatIsToldSoAtOnce) {
     EXPECT_EQ(first.get(), "201 made body");
 }
 
+// Its deadline is earlier than theirs: at the end of the queue it would be told too late.
+TEST_F(UpstreamRepeatTest, ARequestThatWaitedForItsKeyGoesBeforeThoseThatArrivedLater) {
+    options_.wait = 30s;
+    options_.upstream.concurrency = 1;
+    std::promise<void> first_end, later_end;
+    const std::shared_future<void> first_ended = first_end.get_future().share();
+    const std::shared_future<void> later_ended = later_end.get_future().share();
+    serve([=](const RecordedCall& call, int number) {
+        (call.body == "first" ? first_ended : later_ended).wait();
+        return made(call, number);
+    });
+    auto runs = submit(order("a", "first"));
+    EXPECT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
+    auto waits = submit(order("a", "other"));
+    auto later = submit(order("b", "later"));
+    first_end.set_value();
+    const bool told = waits.wait_for(20s) == std::future_status::ready;
+    later_end.set_value();
+    EXPECT_TRUE(told) << "it waits for a call of one that arrived later";
+    EXPECT_EQ(runs.get(), "201 made first");
+    EXPECT_EQ(waits.get(), "conflict");
+    EXPECT_EQ(later.get(), "201 made later");
+}
+
 // A gateway between answers 502 or 504, and a service 500, where the effect may be there.
 TEST_F(UpstreamRepeatTest, AFailureThatDoesNotSayThatNothingHappenedIsNotCalledAgain) {
     serve([](const RecordedCall& call, int) {
