@@ -130,7 +130,15 @@ void UpstreamRequests::enqueue(Queued queued) {
     queue_.insert(at, std::move(queued));
 }
 
-// Held ones first if they are due: they are few, and a check is short.
+// Held requests that are due take turns with new ones. Many held keys would otherwise keep new
+// calls from beginning for as long as they are held.
+std::deque<UpstreamRequests::Queued>* UpstreamRequests::next_queue(Clock::time_point now) {
+    const bool due = !held_.empty() && held_.front().next_try <= now;
+    if (!due && queue_.empty()) return nullptr;
+    held_turn_ = due && (queue_.empty() || !held_turn_);
+    return held_turn_ ? &held_ : &queue_;
+}
+
 UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
@@ -140,13 +148,7 @@ UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) 
             if (!queue_.empty() || !held_.empty()) wake_.notify_one();
             return work;
         }
-        std::deque<Queued>* ready = nullptr;
-        if (!held_.empty() && held_.front().next_try <= Clock::now()) {
-            ready = &held_;
-        } else if (!queue_.empty()) {
-            ready = &queue_;
-        }
-        if (ready != nullptr) {
+        if (std::deque<Queued>* ready = next_queue(Clock::now())) {
             Work work{.request = std::move(ready->front())};
             ready->pop_front();
             change(work.request->state, RequestEvent::take);

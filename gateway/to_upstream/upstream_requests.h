@@ -57,6 +57,8 @@ class UpstreamRequests final : public RequestTarget {
         explicit operator bool() const { return request || in_doubt; }
     };
     Work next_work(const std::stop_token& stop);
+    // Returns the queue whose first request is to be taken now; null if there is none.
+    std::deque<Queued>* next_queue(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
     void tell_original(const Digest& key);
     bool let_go(const ClaimInDoubt& claim, std::unique_ptr<UpstreamSession>& session,
                 const std::stop_token& stop);
@@ -77,6 +79,7 @@ class UpstreamRequests final : public RequestTarget {
     std::deque<Queued> queue_ ONCEWARD_GUARDED_BY(mutex_);
     // In flight in another process; in the order of their next tries.
     std::deque<Queued> held_ ONCEWARD_GUARDED_BY(mutex_);
+    bool held_turn_ ONCEWARD_GUARDED_BY(mutex_) = false;  // the last one taken was held
     // Claims that no call needs: they are released again and again until PostgreSQL answers.
     std::deque<ClaimInDoubt> in_doubt_ ONCEWARD_GUARDED_BY(mutex_);
     Clock::time_point next_let_go_ ONCEWARD_GUARDED_BY(mutex_){};

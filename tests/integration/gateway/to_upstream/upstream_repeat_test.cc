@@ -1,5 +1,7 @@
 // Requests to an upstream that nobody can repeat, or whose key somebody else has in hand.
 
+#include <atomic>
+
 #include "tests/integration/gateway/upstream_scene.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
@@ -10,6 +12,17 @@ namespace {
 using namespace std::chrono_literals;
 
 class UpstreamRepeatTest : public UpstreamScene {};
+
+// Each claim takes longer than the pause between two checks of a held key.
+struct SlowClaims final : StepObserver {
+    void reached(Step step) override {
+        if (step != Step::before_begin) return;
+        const auto over = std::chrono::steady_clock::now() + 60ms;
+        eventually(10s, [&] { return std::chrono::steady_clock::now() > over; });
+        ++count;
+    }
+    std::atomic<int> count{0};
+};
 
 // Nobody could come again for the lease, which would stay in flight until somebody looked.
 TEST_F(UpstreamRepeatTest, WithoutAKeyNothingIsLeftBehindHoweverTheCallEnds) {
@@ -40,6 +53,26 @@ TEST_F(UpstreamRepeatTest, AKeyThatAnotherProcessHoldsIsWaitedForBoundedly) {
     EXPECT_EQ(ask("a"), "in flight");
     EXPECT_GE(std::chrono::steady_clock::now() - asked, 200ms);
     EXPECT_EQ(server_->calls().size(), 1U);
+}
+
+// Their checks would fill the time of all threads.
+TEST_F(UpstreamRepeatTest, NewCallsBeginThoughManyKeysAreHeldElsewhere) {
+    options_.wait = 30s;
+    options_.upstream.concurrency = 1;
+    SlowClaims slow;
+    options_.observer = &slow;
+    serve(made);
+    ASSERT_EQ(ask("first"), "201 made body");
+    for (const char* key : {"a", "b", "c"}) crash_with(key, 60s);
+    std::vector<std::future<std::string>> held;
+    for (const char* key : {"a", "b", "c"}) held.push_back(submit(order(key, "body")));
+    EXPECT_TRUE(eventually(20s, [&] { return slow.count >= 5; })) << "one was checked again";
+    auto fresh = submit(order("fresh", "body"));
+    const bool called = fresh.wait_for(15s) == std::future_status::ready;
+    EXPECT_TRUE(called) << "only held keys are checked";
+    for (auto& one : held) EXPECT_EQ(one.wait_for(0s), std::future_status::timeout);
+    route_.reset();
+    EXPECT_EQ(fresh.get(), "201 made body");
 }
 
 TEST_F(UpstreamRepeatTest, AKeyThatIsFreedElsewhereIsCalledWithinTheWait) {
