@@ -308,7 +308,7 @@ inline constexpr MetricSpec metric_list[] = {
     {"onceward_http_connections_closed_total", MetricKind::counter, "reason", "connections",
      GivenBy::routes,
      "Connections that were closed for a waiting client: `idle` ones, and `slow` ones, whose "
-     "request had not arrived whole."},
+     "request had not arrived whole or whose client did not read its answer."},
     {"onceward_http_statement_timeouts_total", MetricKind::counter, "route", "transactions",
      GivenBy::routes,
      "Transactions of requests that ran into `statement_timeout`; fewer requests go into the next "

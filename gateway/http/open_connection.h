@@ -79,8 +79,8 @@ class OpenConnection {
     virtual void start() = 0;
     // Accepts no further request; closes at once if none is under way.
     virtual void drain() = 0;
-    // Ends because a peer waits for a connection: at once if this one is idle, with a 408 if its
-    // request has not arrived completely.
+    // Ends because a peer waits for a connection: with a 408 if its request has not arrived
+    // completely, else at once.
     virtual void give_way() = 0;
     virtual bool in_body() const = 0;
 };
@@ -101,6 +101,7 @@ struct Common {
     const HttpServer::Refused& refused;
     WaitingConnections& idle;      // closing them loses no part of a request
     WaitingConnections& incoming;  // their request is not complete yet
+    WaitingConnections& outgoing;  // their peer has not taken the answer yet
     const bool& crowded;           // a peer waits for a connection
 };
 

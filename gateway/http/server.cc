@@ -16,10 +16,12 @@ namespace {
 using namespace serving;
 
 constexpr auto accept_pause = std::chrono::milliseconds(100);  // out of file descriptors
-constexpr auto room_pause = std::chrono::milliseconds(50);     // no connection can be closed
+constexpr auto room_pause = std::chrono::milliseconds(50);     // no connection has ended
 // A request that is incomplete after this time gives way if a peer waits for its connection.
 constexpr auto slow_head = std::chrono::seconds(1);
 constexpr auto slow_body = std::chrono::seconds(5);
+// So does a connection whose peer has not taken its whole answer after this time.
+constexpr auto slow_reader = std::chrono::seconds(5);
 
 std::optional<asio::ssl::context> tls_of(const ServerOptions& options) {
     if (options.certificate_file.empty()) return std::nullopt;
@@ -110,25 +112,36 @@ struct HttpServer::State {
     }
 
     // Makes room for a peer that waits: closes the connection that has been idle longest, or else
-    // ends a request that arrives slowly. The end of a connection calls accept(). If there is
-    // neither, the next answer closes its connection.
+    // ends a request that arrives slowly, or else closes the connection whose peer takes its answer
+    // slowest. The end of a connection calls accept(). If none ends now, the next answer closes its
+    // connection.
     void make_room() {
         if (!idle.empty()) {
             ++closed_idle;
             return idle.begin()->second->give_way();
         }
-        const auto now = std::chrono::steady_clock::now();
-        for (const auto& [since, connection] : incoming) {
-            if (now - since < slow_head) break;
-            if (connection->in_body() && now - since < slow_body) continue;
+        if (OpenConnection* slow = slowest()) {
             ++closed_slow;
-            return connection->give_way();
+            slow->give_way();
         }
+        // A request that was ended is answered first, and its peer is given time to read that:
+        // those that wait next need not wait for it.
         room.expires_after(room_pause);
         room.async_wait([this](error_code cancelled) {
             if (cancelled || draining || !crowded) return;
             make_room();
         });
+    }
+
+    // Null if no peer is slow enough.
+    OpenConnection* slowest() const {
+        const auto now = std::chrono::steady_clock::now();
+        for (const auto& [since, connection] : incoming) {
+            if (now - since < slow_head) break;
+            if (!connection->in_body() || now - since >= slow_body) return connection;
+        }
+        if (outgoing.empty() || now - outgoing.begin()->first < slow_reader) return nullptr;
+        return outgoing.begin()->second;
     }
 
     void begin(Tcp::socket socket) {
@@ -179,7 +192,7 @@ struct HttpServer::State {
     Refused refused;
     std::optional<asio::ssl::context> tls;
     std::set<OpenConnection*> open;
-    WaitingConnections idle, incoming;
+    WaitingConnections idle, incoming, outgoing;
     std::atomic<std::size_t> open_now{0};
     std::atomic<std::int64_t> full{0}, closed_idle{0}, closed_slow{0};
     LogGate full_lines;
@@ -191,8 +204,8 @@ struct HttpServer::State {
     bool told = false;
     std::uint16_t port = 0;
     std::promise<void> drained;
-    Common common{limits,  handler, loop,     open,   draining, [this] { closed(); },
-                  refused, idle,    incoming, crowded};
+    Common common{limits,  handler, loop,     open,     draining, [this] { closed(); },
+                  refused, idle,    incoming, outgoing, crowded};
     // The connections that it still holds end with it, and use the members above.
     asio::io_context loop{1};
     Tcp::acceptor acceptor;

@@ -54,7 +54,8 @@ struct ServerCounts {
     std::int64_t open = 0;
     std::int64_t full = 0;         // how often a peer waited because the limit was reached
     std::int64_t closed_idle = 0;  // to make room for a peer that waited
-    std::int64_t closed_slow = 0;  // the same, while a request was incomplete
+    // The same, while a request was incomplete, or an answer was not taken.
+    std::int64_t closed_slow = 0;
 };
 
 class ServerError : public std::runtime_error {

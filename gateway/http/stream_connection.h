@@ -83,8 +83,8 @@ class StreamConnection final : public OpenConnection,
             case Waiting::request:
             case Waiting::stranger: return &common_.idle;
             case Waiting::rest_of_request: return late_ ? nullptr : &common_.incoming;
-            case Waiting::nothing:
-            case Waiting::peer: break;
+            case Waiting::peer: return &common_.outgoing;
+            case Waiting::nothing: break;
         }
         return nullptr;
     }

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "gateway/http/server.h"
 #include "tests/integration/gateway/raw_client.h"
@@ -21,14 +23,29 @@ class ServerRoom : public ::testing::Test {
         options_.limits.body_bytes = 1000;
         options_.limits.header_bytes = 2048;
     }
-    void start() {
-        server_ = std::make_unique<HttpServer>(
-            options_, [](const HttpRequest&, const HttpServer::Answer& answer) { answer({}); },
-            [this](int status) {
-                const std::lock_guard lock(mutex_);
-                refused_.push_back(status);
-            });
+    void start(HttpServer::Handler handler = [](const HttpRequest&,
+                                                const HttpServer::Answer& answer) { answer({}); }) {
+        server_ = std::make_unique<HttpServer>(options_, std::move(handler), [this](int status) {
+            const std::lock_guard lock(mutex_);
+            refused_.push_back(status);
+        });
         server_->start();
+    }
+    // Keeps the answers, until the test gives them.
+    void start_holding() {
+        start([this](const HttpRequest&, HttpServer::Answer answer) {
+            const std::lock_guard lock(mutex_);
+            held_.push_back(std::move(answer));
+        });
+    }
+    std::size_t held() {
+        const std::lock_guard lock(mutex_);
+        return held_.size();
+    }
+    void release_all() {
+        const std::lock_guard lock(mutex_);
+        for (auto& answer : held_) answer({});
+        held_.clear();
     }
     static std::string type(const std::optional<RawResponse>& response) {
         if (!response) return "nothing";
@@ -39,6 +56,7 @@ class ServerRoom : public ::testing::Test {
     ServerOptions options_;
     std::mutex mutex_;
     std::vector<int> refused_;
+    std::vector<HttpServer::Answer> held_;
     std::unique_ptr<HttpServer> server_;
 };
 
@@ -100,6 +118,46 @@ TEST_F(ServerRoom, SlowSendersGiveWayToSomebodyWhoWaits) {
         EXPECT_EQ(type(sender.receive()), "408 request-timeout");
         EXPECT_EQ(server_->counts().closed_slow, ++closed);
     }
+}
+
+// The end of one, whose peer does not close, takes two seconds by itself.
+TEST_F(ServerRoom, SlowSendersGiveWayWithoutWaitingForEachOther) {
+    constexpr std::size_t many = 8;
+    options_.limits.connections = many;
+    start_holding();
+    std::vector<std::unique_ptr<RawClient>> senders, waiting;
+    for (std::size_t i = 0; i < many; ++i) {
+        senders.push_back(std::make_unique<RawClient>(server_->port()));
+        senders.back()->send("GET / HTTP/1.1\r\nX-Slow: ");
+    }
+    EXPECT_FALSE(senders.back()->readable(200)) << "their first bytes have arrived";
+    for (std::size_t i = 0; i < many; ++i) {
+        waiting.push_back(std::make_unique<RawClient>(server_->port()));
+        waiting.back()->send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    EXPECT_TRUE(eventually(8s, [&] { return held() == many; })) << held();
+    EXPECT_EQ(server_->counts().closed_slow, std::int64_t{many});
+    for (auto& sender : senders) EXPECT_EQ(type(sender->receive()), "408 request-timeout");
+    release_all();
+    for (auto& client : waiting) EXPECT_EQ(client->receive()->status, 200);
+}
+
+TEST_F(ServerRoom, APeerThatDoesNotReadItsAnswerGivesWayToSomebodyWhoWaits) {
+    options_.limits.connections = 1;
+    start([](const HttpRequest& request, const HttpServer::Answer& answer) {
+        // More than the kernel keeps for a peer that does not read.
+        const std::size_t size = request.target == "/large" ? 64'000'000U : 0U;
+        answer({.status = 200, .headers = {}, .body = std::string(size, 'a')});
+    });
+    RawClient reader(server_->port());
+    reader.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_TRUE(reader.readable(20'000));
+    RawClient waits(server_->port());
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_EQ(waits.ask("GET", "/waits")->status, 200);
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 20s);
+    EXPECT_EQ(server_->counts().closed_slow, 1);
+    EXPECT_FALSE(reader.receive()) << "it has got all of it";
 }
 
 }  // namespace
