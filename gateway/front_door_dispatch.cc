@@ -32,6 +32,7 @@ std::string_view to_text(EventFate fate) {
     switch (fate) {
         case EventFate::taken: return "taken";
         case EventFate::too_large: return "too_large";
+        case EventFate::no_room: return "no_room";
         case EventFate::unknown: return "unknown";
     }
     return "";
@@ -110,10 +111,12 @@ void FrontDoor::to_topic(const VisitPointer& visit, const TopicTarget& target) {
             return visit->refuse({.kind = ProblemKind::body_too_large,
                                   .detail = "The event is larger than its topic accepts."});
         }
-        visit->refuse({.kind = ProblemKind::unavailable,
-                       .detail = "Whether the event was stored is not known; send it again with "
-                                 "the same key.",
-                       .retry_after = std::chrono::seconds(5)});
+        Problem problem = ask_again_later();
+        problem.detail =
+            fate == EventFate::no_room
+                ? "Too many events wait for their topics already; this one was not stored."
+                : "Whether the event was stored is not known; send it again with the same key.";
+        visit->refuse(problem);
     };
     parts_.topics->produce(std::move(record), answer);
 }

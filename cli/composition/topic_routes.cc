@@ -34,14 +34,22 @@ void TopicRoutes::produce(TopicRecord record, Done done) {
     if (bytes > options_.waiting_bytes) return done(EventFate::too_large);
     {
         const MutexLock lock(mutex_);
-        if (bytes_ + bytes <= options_.waiting_bytes) {
+        if (has_room(record.topic, bytes)) {
             bytes_ += bytes;
+            topic_bytes_[record.topic] += bytes;
             queue_.push_back({std::move(record), std::move(done), bytes});
             wake_.notify_one();
             return;
         }
     }
-    done(EventFate::unknown);
+    done(EventFate::no_room);
+}
+
+bool TopicRoutes::has_room(const std::string& topic, std::size_t bytes) {
+    if (bytes_ + bytes > options_.waiting_bytes) return false;
+    const std::size_t of_topic = topic_bytes_[topic];
+    // A record that is larger than the share passes if its topic has no other.
+    return of_topic == 0 || of_topic + bytes <= 4 * (options_.waiting_bytes - bytes_ - bytes);
 }
 
 void TopicRoutes::run(const std::stop_token& stop) {
@@ -161,6 +169,7 @@ void TopicRoutes::finish(std::uint64_t tag, EventFate fate) {
     {
         const MutexLock lock(mutex_);
         bytes_ -= item.bytes;
+        topic_bytes_[item.record.topic] -= item.bytes;
     }
     item.done(fate);
 }

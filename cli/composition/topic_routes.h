@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct TopicRoutesOptions {
     // How long a request waits for the log. A longer time survives a broker's restart, but holds
     // the requests during it.
     std::chrono::milliseconds delivery_timeout{10'000};
-    // Bytes of records that wait; beyond it they are refused at once.
+    // Bytes of records that wait; beyond it they are refused at once. One topic takes at most four
+    // times what then remains free: a topic that accepts nothing leaves room for the others.
     std::size_t waiting_bytes = 64 * 1024 * 1024;
 };
 
@@ -41,6 +43,7 @@ class TopicRoutes final : public TopicWriter {
         Done done;
         std::size_t bytes = 0;
     };
+    bool has_room(const std::string& topic, std::size_t bytes) ONCEWARD_REQUIRES(mutex_);
     void run(const std::stop_token& stop);
     void send(std::vector<Item> items);
     void send_alone();
@@ -56,6 +59,7 @@ class TopicRoutes final : public TopicWriter {
     std::condition_variable_any wake_;
     std::vector<Item> queue_ ONCEWARD_GUARDED_BY(mutex_);
     std::size_t bytes_ ONCEWARD_GUARDED_BY(mutex_) = 0;  // queued and under way
+    std::map<std::string, std::size_t> topic_bytes_ ONCEWARD_GUARDED_BY(mutex_);  // of these
     // Used only by the thread:
     std::map<std::uint64_t, Item> under_way_;
     std::uint64_t tag_ = 0;

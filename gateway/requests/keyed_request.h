@@ -86,6 +86,7 @@ struct TopicRecord {
 enum class EventFate : std::uint8_t {
     taken,      // the log has it, on as many replicas as it asks for
     too_large,  // the log accepts no event of that size; it was not stored
+    no_room,    // too many events wait for the log already; it was not stored
     unknown,    // it may have been stored: send it again with the same key
 };
 

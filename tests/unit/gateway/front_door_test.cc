@@ -52,6 +52,15 @@ TEST_F(FrontDoorTest, AnEventThatTheLogMayNotHaveIsA503ToBeSentAgain) {
     EXPECT_EQ(only_value(response.headers, "Idempotency-Key"), "a");
 }
 
+TEST_F(FrontDoorTest, AnEventForWhichThereIsNoRoomIsA503ThatSaysThatItWasNotStored) {
+    to_topic();
+    topics_.fate = EventFate::no_room;
+    const HttpResponse response = send("POST", "/events", {{"Idempotency-Key", "a"}});
+    EXPECT_EQ(type(response), "503 unavailable");
+    EXPECT_THAT(response.body, HasSubstr("was not stored"));
+    EXPECT_EQ(only_value(response.headers, "Retry-After"), "5");
+}
+
 TEST_F(FrontDoorTest, AnEventThatItsLogIsTooSmallForIsA413AsAnyLargeBody) {
     to_topic();
     topics_.fate = EventFate::too_large;

@@ -53,16 +53,18 @@ class TopicRouteTest : public ::testing::Test {
         options.bootstrap_servers = kafka_bootstrap_servers();
         return options;
     }
+    static std::future<EventFate> produce(TopicRoutes& production, const std::string& topic,
+                                          std::size_t size) {
+        auto promise = std::make_shared<std::promise<EventFate>>();
+        production.produce(
+            {.topic = topic, .key = "one", .payload = std::string(size, 'x'), .headers = {}},
+            [promise](EventFate fate) { promise->set_value(fate); });
+        return promise->get_future();
+    }
     // What became of records with these many bytes, all of them under way at once.
     std::vector<EventFate> fates(TopicRoutes& production, const std::vector<std::size_t>& sizes) {
         std::vector<std::future<EventFate>> told;
-        for (const std::size_t size : sizes) {
-            auto promise = std::make_shared<std::promise<EventFate>>();
-            told.push_back(promise->get_future());
-            production.produce(
-                {.topic = topic_, .key = "one", .payload = std::string(size, 'x'), .headers = {}},
-                [promise](EventFate fate) { promise->set_value(fate); });
-        }
+        for (const std::size_t size : sizes) told.push_back(produce(production, topic_, size));
         std::vector<EventFate> all;
         for (auto& fate : told) all.push_back(fate.get());
         return all;
@@ -160,6 +162,19 @@ TEST_F(TopicRouteTest, AnEventThatIsTooLargeForTheClientIsA413AndTheOthersLand) 
 TEST_F(TopicRouteTest, AnEventThatIsLargerThanAllThatMayWaitIsRefusedForGood) {
     TopicRoutes production({.kafka = here(), .waiting_bytes = 1000});
     EXPECT_EQ(fates(production, {2000}), std::vector{EventFate::too_large});
+}
+
+TEST_F(TopicRouteTest, RecordsThatWaitForOneTopicLeaveRoomForTheOthers) {
+    ReservedPort nobody;
+    KafkaOptions away;
+    away.bootstrap_servers = "127.0.0.1:" + std::to_string(nobody.number());
+    TopicRoutes production({.kafka = away, .delivery_timeout = 2s, .waiting_bytes = 10'000});
+    std::vector<std::future<EventFate>> stuck;
+    for (int i = 0; i < 20; ++i) stuck.push_back(produce(production, "stuck", 800));
+    std::future<EventFate> other = produce(production, "other", 800);
+    EXPECT_EQ(stuck.back().get(), EventFate::no_room) << "it was certainly not stored";
+    EXPECT_EQ(stuck.front().get(), EventFate::unknown);
+    EXPECT_EQ(other.get(), EventFate::unknown) << "it had its room, and nobody took it";
 }
 
 TEST_F(TopicRouteTest, HowLargeAnEventMayBeIsSetWithKafkasOwnProperty) {
