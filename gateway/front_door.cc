@@ -105,7 +105,7 @@ void FrontDoor::handle(HttpRequest request, Answer answer) {
     guarded(*visit, [&] {
         // DANGER: check the signature before any of the body is parsed, or an unsigned body reaches
         // the parsers.
-        if (check_signature(*visit)) check_token(visit, Tries::first);
+        if (check_signature(*visit)) check_token(visit);
     });
 }
 
@@ -170,7 +170,8 @@ bool FrontDoor::check_signature(Visit& visit) const {
     return false;
 }
 
-void FrontDoor::check_token(const VisitPointer& visit, Tries tries) {
+void FrontDoor::check_token(const VisitPointer& visit,
+                            std::optional<std::chrono::milliseconds> left) {
     if (!visit->options().token) return go_on(visit);
     const auto authorization = only_value(visit->request.headers, "Authorization");
     const auto token = authorization ? bearer_token(*authorization) : std::nullopt;
@@ -183,21 +184,28 @@ void FrontDoor::check_token(const VisitPointer& visit, Tries tries) {
     TokenReading reading;
     if (keys) reading = read_token(*token, *keys, *options_.tokens, now());
     const bool wanting = !keys || reading.fault == TokenFault::unknown_key;
-    if (wanting && tries == Tries::first) {
-        return parts_.keys->refreshed(
-            [this, visit] { guarded(*visit, [&] { check_token(visit, Tries::after_refresh); }); });
+    if (wanting && !left) {
+        return parts_.keys->refreshed([this, visit](std::chrono::milliseconds pause) {
+            guarded(*visit, [&] { check_token(visit, pause); });
+        });
     }
     if (!keys) {
         return visit->refuse({.kind = ProblemKind::unavailable,
                               .detail = "The keys that verify tokens are not available yet.",
                               .retry_after = std::chrono::seconds(10)});
     }
-    // A client takes a 401 as final, although its token may be good: the issuer could not be asked.
+    // A client takes a 401 as final, although its token may be good: the issuer was not asked.
     if (reading.fault == TokenFault::unknown_key && parts_.keys->outdated()) {
         return visit->refuse({.kind = ProblemKind::unavailable,
                               .detail = "The token's key is not known, and the issuer's keys "
                                         "cannot be fetched now.",
                               .retry_after = std::chrono::seconds(10)});
+    }
+    if (reading.fault == TokenFault::unknown_key && left->count() > 0) {
+        return visit->refuse({.kind = ProblemKind::unavailable,
+                              .detail = "The token's key is not known. The issuer's keys were "
+                                        "fetched a moment ago and will be fetched again.",
+                              .retry_after = std::chrono::ceil<std::chrono::seconds>(*left)});
     }
     if (reading.fault) {
         return visit->unauthorized(

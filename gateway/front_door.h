@@ -4,8 +4,10 @@
 // those of the key set and of the targets. Answers each request once; a fault of ours is a 500 and
 // a line in the log, never an exception.
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -43,12 +45,13 @@ class FrontDoor {
     struct Route;
     struct Visit;
     using VisitPointer = std::shared_ptr<Visit>;
-    enum class Tries : std::uint8_t { first, after_refresh };
 
     void begin_trace(Visit& visit) const;
     static void refuse_as_full(Visit& visit);
     bool check_signature(Visit& visit) const;
-    void check_token(const VisitPointer& visit, Tries tries);
+    // `left`: see KeySetCache; nullopt: the cache was not asked for newer keys yet.
+    void check_token(const VisitPointer& visit,
+                     std::optional<std::chrono::milliseconds> left = std::nullopt);
     void go_on(const VisitPointer& visit);
     bool read_tenant(Visit& visit) const;
     bool read_key(Visit& visit) const;

@@ -11,7 +11,7 @@ KeySetCache::KeySetCache(KeySetCacheOptions options) : options_(std::move(option
 KeySetCache::~KeySetCache() {
     thread_.request_stop();
     thread_.join();
-    for (const auto& then : waiting_) then();
+    for (const Then& then : waiting_) then(std::chrono::milliseconds::zero());
 }
 
 std::shared_ptr<const KeySet> KeySetCache::current() const {
@@ -24,17 +24,21 @@ bool KeySetCache::outdated() const {
     return outdated_;
 }
 
-void KeySetCache::refreshed(std::function<void()> then) {
+void KeySetCache::refreshed(Then then) {
+    auto left = std::chrono::milliseconds::zero();
     {
         const MutexLock lock(mutex_);
-        const bool young = fetched_ && Clock::now() - *fetched_ < options_.pause;
-        if (!young) {
+        if (fetched_) {
+            left = std::chrono::ceil<std::chrono::milliseconds>(*fetched_ + options_.pause -
+                                                                Clock::now());
+        }
+        if (left.count() <= 0) {
             waiting_.push_back(std::move(then));
             wake_.notify_all();
             return;
         }
     }
-    then();
+    then(left);
 }
 
 void KeySetCache::run(const std::stop_token& stop) {
@@ -54,7 +58,7 @@ void KeySetCache::run(const std::stop_token& stop) {
 void KeySetCache::fetch() {
     std::optional<std::string> text;
     std::string why = "no answer";
-    std::vector<std::function<void()>> waiting;
+    std::vector<Then> waiting;
     try {
         text = options_.fetch();
     } catch (const std::exception& error) {
@@ -74,7 +78,7 @@ void KeySetCache::fetch() {
     if (!parsed && !told_) log_warning("http.key_set_unavailable", {{"error", why}});
     if (parsed && told_) log_info("http.key_set_available");
     told_ = !parsed;
-    for (const auto& then : waiting) then();
+    for (const Then& then : waiting) then(std::chrono::milliseconds::zero());
 }
 
 }  // namespace onceward

@@ -37,9 +37,11 @@ class KeySetCache {
     std::shared_ptr<const KeySet> current() const;
     // Whether the last fetch failed, so that the issuer may have keys that are unknown here.
     bool outdated() const;
+    // `left`: of the pause, until the keys may be fetched again; 0 if they were fetched now.
+    using Then = std::function<void(std::chrono::milliseconds left)>;
     // Calls `then` from the cache's thread, after the current fetch or the next one. Calls it at
     // once, in the caller's thread, if the last fetch is younger than the pause.
-    void refreshed(std::function<void()> then);
+    void refreshed(Then then);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -51,7 +53,7 @@ class KeySetCache {
     std::condition_variable_any wake_;
     std::shared_ptr<const KeySet> keys_ ONCEWARD_GUARDED_BY(mutex_);
     std::optional<Clock::time_point> fetched_ ONCEWARD_GUARDED_BY(mutex_);
-    std::vector<std::function<void()>> waiting_ ONCEWARD_GUARDED_BY(mutex_);
+    std::vector<Then> waiting_ ONCEWARD_GUARDED_BY(mutex_);
     bool outdated_ ONCEWARD_GUARDED_BY(mutex_) = false;
     bool told_ = false;    // used only by the thread
     std::jthread thread_;  // the last member: it uses the others

@@ -64,9 +64,20 @@ TEST_F(TokenRouteTest, NoTokenAndABadOneAreA401AndSayHow) {
 TEST_F(TokenRouteTest, WithoutAKeySetNothingIsRefusedForGood) {
     open([]() -> std::optional<std::string> { return std::nullopt; });
     std::promise<void> fetched;
-    keys_->refreshed([&] { fetched.set_value(); });
+    keys_->refreshed([&](std::chrono::milliseconds) { fetched.set_value(); });
     fetched.get_future().wait();
     EXPECT_EQ(type(ask(key_.sign(claims("acme"), "ES256"))), "503 unavailable");
+}
+
+// The issuer may have the key by now. A client would take a 401 as final.
+TEST_F(TokenRouteTest, AnUnknownKeyIsA503UntilTheKeysMayBeFetchedAgain) {
+    open_with(test::key_set({key_.public_part()}));
+    const HttpResponse refused = ask(test::SigningKey::p256("e2").sign(claims("acme"), "ES256"));
+    EXPECT_EQ(type(refused), "503 unavailable");
+    const int seconds = std::stoi(std::string(only_value(refused.headers, "Retry-After").value()));
+    EXPECT_GT(seconds, 3000) << "the rest of the pause";
+    EXPECT_LE(seconds, 3600);
+    EXPECT_TRUE(keyed_.requests.empty());
 }
 
 TEST_F(FrontDoorTest, AnOwnerAsksWhatBecameOfAKey) {

@@ -66,12 +66,14 @@ TEST_F(KeySetCacheTest, WhoeverWantsNewKeysGetsThemBeforeTheirTime) {
     KeySetCache cache(options(1h, 10ms));
     ASSERT_TRUE(eventually(10s, [&] { return size(cache) == 1; }));
     keys_ = 2;
+    std::chrono::milliseconds left = 1h;
     EXPECT_TRUE(eventually(10s, [&] {
-        std::promise<void> done;
-        cache.refreshed([&] { done.set_value(); });
-        done.get_future().wait();
+        std::promise<std::chrono::milliseconds> done;
+        cache.refreshed([&](std::chrono::milliseconds told) { done.set_value(told); });
+        left = done.get_future().get();
         return size(cache) == 2;
     }));
+    EXPECT_EQ(left, 0ms) << "they are what the issuer has now";
 }
 
 TEST_F(KeySetCacheTest, KeysWhoseLastFetchFailedMayLackOne) {
@@ -89,7 +91,13 @@ TEST_F(KeySetCacheTest, WithinThePauseTheAnswerComesAtOnceAndTheIssuerIsNotAsked
     KeySetCache cache(options(1h, 1h));
     ASSERT_TRUE(eventually(10s, [&] { return size(cache) == 1; }));
     int called = 0;
-    for (int i = 0; i < 100; ++i) cache.refreshed([&] { ++called; });
+    for (int i = 0; i < 100; ++i) {
+        cache.refreshed([&](std::chrono::milliseconds left) {
+            ++called;
+            EXPECT_GT(left, 50min) << "it is told when they can be fetched again";
+            EXPECT_LE(left, 1h);
+        });
+    }
     EXPECT_EQ(called, 100);
     EXPECT_EQ(fetches_, 1);
 }
