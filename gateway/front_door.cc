@@ -166,7 +166,11 @@ bool FrontDoor::check_signature(Visit& visit) const {
         "", "There is no signature.", "The signature is not well formed.",
         "The timestamp of the signature is outside the tolerance.", "The signature is wrong."};
     const std::string detail = details.at(static_cast<std::size_t>(verdict));
-    visit.unauthorized({.kind = ProblemKind::signature_refused, .detail = detail}, detail);
+    // RFC 9110, 15.5.2: a 401 has a challenge. No scheme is registered for signatures of a body.
+    visit.unauthorized({.kind = ProblemKind::signature_refused,
+                        .detail = detail,
+                        .headers = {{"WWW-Authenticate", "Signature"}}},
+                       detail);
     return false;
 }
 

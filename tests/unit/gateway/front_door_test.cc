@@ -120,7 +120,9 @@ TEST_F(FrontDoorTest, TheSignatureIsVerifiedBeforeAnythingElse) {
     events.key_field = "/id";
     events.signature =
         SignatureOptions{.scheme = SignatureOptions::Scheme::github, .secrets = {"secret"}};
-    EXPECT_EQ(type(send("POST", "/events", {}, "no json")), "401 signature-refused");
+    const HttpResponse unsigned_one = send("POST", "/events", {}, "no json");
+    EXPECT_EQ(type(unsigned_one), "401 signature-refused");
+    EXPECT_EQ(only_value(unsigned_one.headers, "WWW-Authenticate"), "Signature");
     const std::string body = R"({"id":"evt_1"})";
     const auto signed_with = [&](const std::string& secret) {
         return send("POST", "/events",
