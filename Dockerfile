@@ -11,9 +11,13 @@ ARG PROGRAM=build
 FROM ${BASE} AS build
 ARG PROGRAM
 ARG REVISION=
-# Packages and librdkafka first: they change less often than the source.
-COPY scripts/setup scripts/librdkafka scripts/debian-source.sh /source/scripts/
-RUN [ "$PROGRAM" != build ] || /source/scripts/setup build
+# required: the build fails if npm cannot fetch what the admin port's page is made with. optional:
+# the image has no page then.
+ARG PAGE=required
+# Packages, librdkafka and the page's JavaScript first: they change less often than the source.
+COPY scripts/setup scripts/librdkafka scripts/debian-source.sh scripts/page /source/scripts/
+COPY cli/page/vendor/package-lock.json cli/page/vendor/package.json /source/cli/page/vendor/
+RUN [ "$PROGRAM" != build ] || ONCEWARD_PAGE="$PAGE" /source/scripts/setup build
 COPY . /source
 RUN [ "$PROGRAM" != build ] || { \
         cd /source && ONCEWARD_REVISION="$REVISION" make build && mkdir /program && \

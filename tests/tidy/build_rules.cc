@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <sstream>
 #include <utility>
 
 namespace onceward::tidy {
@@ -48,6 +50,35 @@ bool is_found_by_name(const std::string& path) {
                                                 "package.json",   "tsconfig.json"};
     return names.contains(path) || anywhere.contains(file_name(path)) ||
            std::ranges::any_of(folders, [&](const auto& folder) { return within(path, folder); });
+}
+
+std::vector<std::string> words_between_blanks(const std::string& line) {
+    std::istringstream words(line);
+    return {std::istream_iterator<std::string>(words), {}};
+}
+
+// The files that are at their places under /source when the image's build runs scripts/setup.
+std::set<std::string> copied_before_setup(const std::string& dockerfile) {
+    std::set<std::string> copied;
+    for (const std::string& line : lines_of(dockerfile)) {
+        if (line.find("/source/scripts/setup ") != std::string::npos) break;
+        const std::vector<std::string> words = words_between_blanks(line);
+        if (words.size() < 3 || words.front() != "COPY") continue;
+        for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+            if ("/source/" + words[i] == words.back() + file_name(words[i])) {
+                copied.insert(words[i]);
+            }
+        }
+    }
+    return copied;
+}
+
+// By its path, or as a script names one in its own folder: "$(dirname "$0")/name".
+bool script_names(const std::string& script, const std::string& path) {
+    if (path.find('/') == std::string::npos) return false;
+    if (script.find(path) != std::string::npos) return true;
+    return within(path, "scripts") &&
+           script.find("$(dirname \"$0\")/" + file_name(path)) != std::string::npos;
 }
 
 }  // namespace
@@ -122,6 +153,23 @@ Findings files_nobody_names(const Tree& tree) {
                                                  modules.contains(path);
         if (!named) findings.push_back(path);
     }
+    return findings;
+}
+
+Findings files_the_first_layer_lacks(const Tree& tree) {
+    std::set<std::string> needed{"scripts/setup"};
+    // Without an indentation: whatever setup's argument is.
+    for (const std::string& line : lines_of(content(tree, "scripts/setup"))) {
+        if (!line.starts_with("./")) continue;
+        const std::string script = "scripts/" + line.substr(2, line.find(' ') - 2);
+        needed.insert(script);
+        for (const auto& [path, text] : tree) {
+            if (path != script && script_names(content(tree, script), path)) needed.insert(path);
+        }
+    }
+    const std::set<std::string> copied = copied_before_setup(content(tree, "Dockerfile"));
+    Findings findings;
+    std::ranges::set_difference(needed, copied, std::back_inserter(findings));
     return findings;
 }
 

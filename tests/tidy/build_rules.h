@@ -12,6 +12,9 @@ Findings sources_not_built(const Tree& tree);
 Findings queries_not_used(const Tree& tree);
 // Every other file is named by some file; headers are included by one.
 Findings files_nobody_names(const Tree& tree);
+// The Dockerfile copies what `scripts/setup` always runs, and the files that these scripts name,
+// before the layer that runs it: the source is not there yet.
+Findings files_the_first_layer_lacks(const Tree& tree);
 // Tests that are there and do not run.
 Findings tests_switched_off(const Tree& tree);
 // Sleeping in tests: only support/eventually.cc may, between two looks.

@@ -45,6 +45,30 @@ TEST(Build, AFileThatNobodyNamesIsFound) {
                 UnorderedElementsAre("dedup/unused.h", "docs/lost.md"));
 }
 
+TEST(Build, TheImagesFirstLayerHasWhatSetupRuns) {
+    EXPECT_THAT(files_the_first_layer_lacks(repository()), IsEmpty());
+}
+TEST(Build, AFileThatTheImagesFirstLayerLacksIsFound) {
+    Tree tree{{"scripts/setup", "set -e\n./page\n./driver\n    ./promtool\n"},
+              {"scripts/page", "cp cli/page/package.json \"$work\"\n"},
+              {"scripts/driver", ". \"$(dirname \"$0\")/source.sh\"\n"},
+              {"scripts/source.sh", ""},
+              {"scripts/promtool", ""},
+              {"cli/page/package.json", "{}"}};
+    const std::string setup = "RUN /source/scripts/setup build\n";
+    // Not what comes after the layer, nor what is copied to another place.
+    tree["Dockerfile"] = "COPY scripts/setup scripts/driver /source/scripts/\n"
+                         "COPY scripts/source.sh /source/\n" +
+                         setup + "COPY scripts/page /source/scripts/\n";
+    EXPECT_THAT(files_the_first_layer_lacks(tree),
+                ElementsAre("cli/page/package.json", "scripts/page", "scripts/source.sh"));
+    tree["Dockerfile"] =
+        "COPY scripts/setup scripts/driver scripts/page scripts/source.sh /source/scripts/\n"
+        "COPY cli/page/package.json /source/cli/page/\n" +
+        setup;
+    EXPECT_THAT(files_the_first_layer_lacks(tree), IsEmpty());
+}
+
 TEST(Build, NoTestIsSwitchedOff) { EXPECT_THAT(tests_switched_off(repository()), IsEmpty()); }
 TEST(Build, ATestThatIsSwitchedOffIsFound) {
     EXPECT_THAT(tests_switched_off({{"tests/a_test.cc", "TEST(A, DISABLED_B) {}"},
