@@ -1,11 +1,6 @@
-#include <arpa/inet.h>
-
-#include <array>
-#include <filesystem>
-
 #include "cli/configuration/checks.h"
+#include "dedup/message/digest.h"
 #include "dedup/sink/http_header_rules.h"
-#include "sinks/webhook/rules.h"
 
 namespace onceward {
 namespace {
@@ -18,76 +13,7 @@ void check_header(const std::string& name, const std::string& option, const Sect
             "` is not a header's name. Write letters, digits and `-`, such as `Idempotency-Key`.");
 }
 
-void check_readable(const std::string& file, const std::string& option, const Section& at) {
-    std::error_code ignored;
-    if (file.empty() || std::filesystem::is_regular_file(file, ignored)) return;
-    at.error(option, "There is no file `" + file + "`. Write one that this program can read.");
-}
-
-// Also with a zone, as in `fe80::1%eth0`.
-bool is_ip_address(const std::string& host) {
-    std::array<unsigned char, 16> bytes{};
-    return inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
-           inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), bytes.data()) == 1;
-}
-
-// `at` is `http`, also in the next function.
-void check_server(const HttpConfiguration& http, const Section& at) {
-    const std::optional<ListenAddress> address = parse_listen_address(http.listen_text);
-    if (!address) {
-        at.error("listen",
-                 "`" + http.listen_text +
-                     "` is not an address to listen at. Write `127.0.0.1:8080` or `[::1]:8080`.");
-    } else if (!is_ip_address(address->host)) {
-        at.error("listen", "`" + address->host +
-                               "` is a name, which may stand for several addresses. Write the one "
-                               "to listen at, such as `127.0.0.1:8080` or `[::1]:8080`.");
-    }
-    const ServerOptions& server = http.server;
-    const std::string both = "TLS needs a certificate and its key. Write `http.tls.";
-    at.check({
-        {server.key_file.empty() && !server.certificate_file.empty(), "tls.certificate",
-         both + "key` too."},
-        {server.certificate_file.empty() && !server.key_file.empty(), "tls.key",
-         both + "certificate` too."},
-    });
-    check_readable(server.certificate_file, "tls.certificate", at);
-    check_readable(server.key_file, "tls.key", at);
-}
-
-bool is_this_machine(const std::string& host) {
-    return host == "localhost" || host == "127.0.0.1" || host == "::1";
-}
-
-void check_tokens(const HttpConfiguration& http, const Section& at) {
-    check_readable(http.jwks_ca_file, "tokens.ca_file", at);
-    if (http.jwks.empty()) return;
-    // By the host alone: 127.0.0.1 begins the names of other hosts as well.
-    const std::optional<CallAddress> address = call_address(http.jwks);
-    if (http.jwks.find("://") == std::string::npos) {
-        check_readable(http.jwks, "tokens.jwks", at);
-    } else if (!address) {
-        at.error("tokens.jwks",
-                 "This is not an address to fetch a key set from. Write an `https://` address "
-                 "without a user, or a file.");
-    } else if (!address->tls && !is_this_machine(address->host)) {
-        at.error("tokens.jwks",
-                 "Anybody on the network path could replace the keys. Write an `https://` "
-                 "address.");
-    }
-    if (http.tokens.audiences.empty()) {
-        at.warning("tokens.jwks",
-                   "A token that was made for another service opens this one. Name this one in "
-                   "`http.tokens.audiences`.");
-    }
-    if (http.tokens.issuer.empty()) {
-        at.warning(
-            "tokens.jwks",
-            "A token of any issuer in the key set is accepted. Name one in `http.tokens.issuer`.");
-    }
-}
-
-// From here on `at` is the route.
+// `at` is the route.
 void check_standard_webhooks(const RouteConfiguration& route, const Section& at) {
     const auto good = [](const Secret& secret) {
         return secret.empty() || standard_webhooks_key(secret.reveal()).has_value();
@@ -387,8 +313,7 @@ void check_http(const Configuration& configuration, Report& report) {
         }
         return;
     }
-    check_server(http, at);
-    check_tokens(http, at);
+    check_front_door(http, at);
     for (std::size_t place = 0; place < http.routes.size(); ++place) {
         const Section route(report, http.routes[place].path);
         check_route(http.routes[place], http, route);
