@@ -302,12 +302,14 @@ void add_redrive_options(CLI::App& command, DlqOptions& options) {
         .add_option("--payload", options.file,
                     "Send this file's bytes in place of the payload of the one letter of --number, "
                     "under the same key; needs --reason")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty("a file"));
     command
         .add_option("--from-topic", options.from_topic,
                     "First take in the letters of this topic of dead letters, which Onceward, "
                     "Kafka Connect or Spring wrote, and send those of --topic")
-        ->type_name("TOPIC");
+        ->type_name("TOPIC")
+        ->check(not_empty("a topic"));
     offer_reason(command, options.reason, "the audit log");
 }
 
@@ -350,7 +352,8 @@ void add_dlq(CLI::App& program, Commands& commands) {
     shown
         ->add_option("--topic", show_options->topic,
                      "Its topic; needed if there are several PostgreSQL servers")
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->check(not_empty("a topic"));
     const auto [again, redrive_options] = add(
         "redrive",
         "Send dead letters to their topic again, under their keys; a dry run without --yes",

@@ -6,6 +6,7 @@
 #include "cli/commands/dlq_options.h"
 #include "cli/dlq/letter_lines.h"
 #include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 
 namespace onceward {
@@ -78,7 +79,8 @@ void add_dlq_files(CLI::App& dlq, Commands& commands) {
         import_file);
     importing->add_option("file", in->file, "The file; `-` for standard input")->required();
     importing->add_option("--topic", in->topic, "All letters have to be of this topic")
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->check(not_empty("a topic"));
     add_group_option(*importing, *in);
     add_json_flag(*importing, *in);
     add_yes_flag(*importing, *in);

@@ -23,7 +23,9 @@ DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup
 
 void add_filters(CLI::App& command, DlqOptions& options, bool changes, const char* limit) {
     CLI::Option* topic =
-        command.add_option("--topic", options.topic, "Only this topic")->type_name("NAME");
+        command.add_option("--topic", options.topic, "Only this topic")
+            ->type_name("NAME")
+            ->check(not_empty("a topic"));
     if (changes) topic->required();
     command
         .add_option("--class", options.filter.classes, "Only those that were rejected for this")
@@ -38,8 +40,9 @@ void add_filters(CLI::App& command, DlqOptions& options, bool changes, const cha
     command.add_option("--until", options.until, "Rejected before then; as --since")
         ->type_name("TIME")
         ->check(moment_check());
-    command.add_option("--key", options.filter.key,
-                       "Only this idempotency key, or this record key");
+    command
+        .add_option("--key", options.filter.key, "Only this idempotency key, or this record key")
+        ->check(not_empty("a key"));
     command
         .add_option("--number", options.filter.numbers, "Only these, by the numbers of `dlq list`")
         ->type_name("N")

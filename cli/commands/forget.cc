@@ -8,6 +8,7 @@
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/exit_code.h"
 #include "dedup/operator/interventions.h"
@@ -185,7 +186,8 @@ void add_forget(CLI::App& program, Commands& commands) {
     // Without a key the command is about the tenant's results.
     command->get_option("key")->required(false);
     command->add_option("--ledger", options->ledger, "Only from this ledger; default: from all")
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->check(not_empty("a ledger"));
     add_reason(*command, options->reason, "evictions, or in erasures");
     add_yes_flag(*command, *options);
     add_json_flag(*command, *options);

@@ -128,13 +128,15 @@ void add_groups(CLI::App& program, Commands& commands) {
         add("retire", "Retention no longer waits for a retired group (a dry run first)", retire);
     end->add_option("group", options->group,
                     "The consumer group; or 'GROUP replay N', a replay that nobody continues")
-        ->required();
-    end->add_option("--topic", options->topic, "Only this topic");
+        ->required()
+        ->check(not_empty("a group"));
+    end->add_option("--topic", options->topic, "Only this topic")->check(not_empty("a topic"));
     end->add_option("--partition", options->partition,
                     "Only this partition, which no longer exists")
         ->check(whole_number());
     end->add_option("--ledger", options->ledger,
-                    "Only as a feed of this ledger; the group itself continues with another one");
+                    "Only as a feed of this ledger; the group itself continues with another one")
+        ->check(not_empty("a ledger"));
     end->add_flag("--undo", options->undo, "Bring it back");
     offer_reason(*end, options->reason, "the audit log");
     add_yes_flag(*end, *options);

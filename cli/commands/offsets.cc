@@ -249,7 +249,9 @@ void add_offsets(CLI::App& program, Commands& commands) {
     auto options = std::make_shared<OffsetsOptions>();
     add_operator_options(*command, *options);
     add_group_option(*command, *options);
-    command->add_option("--topic", options->topic, "Only this topic")->type_name("NAME");
+    command->add_option("--topic", options->topic, "Only this topic")
+        ->type_name("NAME")
+        ->check(not_empty("a topic"));
     command->add_option("--partition", options->partition, "Only this partition")
         ->check(whole_number());
     command

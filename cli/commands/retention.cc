@@ -14,6 +14,7 @@
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 #include "dedup/retention/ledger_view.h"
 #include "schemas/queries.h"
@@ -254,7 +255,9 @@ void add_retention(CLI::App& program, Commands& commands) {
         program, commands, "retention",
         "Show what each ledger keeps and what holds it back, or do one step now", arguments,
         retention);
-    command->add_option("--ledger", arguments->ledger, "Only this ledger")->type_name("NAME");
+    command->add_option("--ledger", arguments->ledger, "Only this ledger")
+        ->type_name("NAME")
+        ->check(not_empty("a ledger"));
     command->add_flag("--run-once", arguments->run_once,
                       "Rotate, drop what has expired, and seal at most one generation of each "
                       "ledger of the configuration, of once() and of the inbox, which the workers "

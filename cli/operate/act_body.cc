@@ -26,13 +26,17 @@ std::string ActBody::text(const char* name) {
     const nlohmann::json* value = find(name);
     if (value == nullptr) return "";
     if (!value->is_string()) refuse(name, "a text");
-    return value->get<std::string>();
+    auto text = value->get<std::string>();
+    if (text.empty()) refuse(name, "a text that is not empty, or left out");
+    return text;
 }
 
 std::string ActBody::needed(const char* name) {
-    std::string value = text(name);
-    if (value.empty()) refuse(name, "a text that is not empty");
-    return value;
+    const nlohmann::json* value = find(name);
+    const auto* text =
+        value == nullptr ? nullptr : value->get_ptr<const nlohmann::json::string_t*>();
+    if (text == nullptr || text->empty()) refuse(name, "a text that is not empty");
+    return *text;
 }
 
 bool ActBody::flag(const char* name, bool otherwise) {
@@ -60,9 +64,11 @@ std::optional<double> ActBody::rate(const char* name) {
 std::vector<std::string> ActBody::texts(const char* name) {
     const nlohmann::json* value = find(name);
     if (value == nullptr) return {};
-    const auto is_text = [](const nlohmann::json& one) { return one.is_string(); };
-    const bool texts = value->is_array() && std::ranges::all_of(*value, is_text);
-    if (!texts) refuse(name, "a list of texts");
+    const auto is_text = [](const nlohmann::json& one) {
+        return one.is_string() && !one.get_ref<const nlohmann::json::string_t&>().empty();
+    };
+    const bool texts = value->is_array() && !value->empty() && std::ranges::all_of(*value, is_text);
+    if (!texts) refuse(name, "a list of texts, one at least and none of them empty, or left out");
     return value->get<std::vector<std::string>>();
 }
 
@@ -70,8 +76,8 @@ std::vector<std::int64_t> ActBody::numbers(const char* name) {
     const nlohmann::json* value = find(name);
     if (value == nullptr) return {};
     const auto is_number = [](const nlohmann::json& one) { return one.is_number_integer(); };
-    if (!value->is_array() || !std::ranges::all_of(*value, is_number)) {
-        refuse(name, "a list of whole numbers");
+    if (!value->is_array() || value->empty() || !std::ranges::all_of(*value, is_number)) {
+        refuse(name, "a list of whole numbers, one at least, or left out");
     }
     return value->get<std::vector<std::int64_t>>();
 }

@@ -24,6 +24,8 @@ class ActRefused : public std::runtime_error {
 };
 
 // Each function throws ActRefused (400) if the member has another type or is out of range.
+// DANGER: also if it is there and empty. What is left out selects everything: a filter that was
+// calculated, and that found nothing, must not delete everything.
 class ActBody {
   public:
     explicit ActBody(const std::string& text);
@@ -34,6 +36,7 @@ class ActBody {
     bool flag(const char* name, bool otherwise);
     std::int64_t number(const char* name, std::int64_t otherwise, std::int64_t most);
     std::optional<double> rate(const char* name);
+    // Empty if it is left out.
     std::vector<std::string> texts(const char* name);
     std::vector<std::int64_t> numbers(const char* name);
     // After everything was read. Throws ActRefused (400) for a member that nobody has asked for.

@@ -71,6 +71,7 @@ void add_operator_options(CLI::App& command, OperatorOptions& options) {
                     "Only this PostgreSQL server of the configuration: `postgres` or a name in "
                     "`databases`; default: the topic's, else all")
         ->type_name("NAME")
+        ->check(not_empty("a database"))
         ->group(place_options);
 }
 
@@ -78,6 +79,7 @@ void add_group_option(CLI::App& command, OperatorOptions& options) {
     command
         .add_option("--group", options.group, "The consumer group; default: the configuration's")
         ->type_name("NAME")
+        ->check(not_empty("a group"))
         ->group(place_options);
 }
 
@@ -90,35 +92,45 @@ void add_json_flag(CLI::App& command, OperatorOptions& options) {
 }
 
 void add_key_question(CLI::App& command, OperatorOptions& options, KeyQuestion& question) {
-    // Without a key `forget` erases all results of a tenant. An empty variable must not cause that.
+    // DANGER: without a key `forget` erases all results of a tenant, and without a topic in all
+    // ledgers. An empty variable must not cause that.
     command.add_option("key", question.key, "The key as the message carries it")
         ->required()
         ->check(not_empty("a key"));
     CLI::Option* topic = command.add_option("--topic", question.topic, "The topic of the message")
-                             ->type_name("NAME");
+                             ->type_name("NAME")
+                             ->check(not_empty("a topic"));
     command
         .add_option("--route", question.route,
                     "The route of the request, as `onceward describe` names it, such as `POST "
                     "/orders/{id}`")
         ->excludes(topic)
-        ->type_name("ROUTE");
+        ->type_name("ROUTE")
+        ->check(not_empty("a route"));
     add_operator_options(command, options);
     command
         .add_option("--group", question.group,
                     "The consumer group; needed without a configuration")
         ->type_name("NAME")
+        ->check(not_empty("a group"))
         ->group(place_options);
-    command.add_option(
-        "--operation", question.operation,
-        "The key's operation; default: the configuration's, else GROUP/TOPIC. Without "
-        "--topic and --route: that of a call of once()");
-    command.add_option("--tenant", question.tenant, "The key's tenant");
-    command.add_option("--kind", question.kinds,
-                       "Where the key came from, such as header:Idempotency-Key, field:/id or "
-                       "record_key; default: every kind of the configuration, `once` of a call of "
-                       "once()");
-    command.add_option("--source", question.cloudevents_source,
-                       "A CloudEvent's source; KEY is then its id");
+    command
+        .add_option("--operation", question.operation,
+                    "The key's operation; default: the configuration's, else GROUP/TOPIC. Without "
+                    "--topic and --route: that of a call of once()")
+        ->check(not_empty("an operation"));
+    command.add_option("--tenant", question.tenant, "The key's tenant")
+        ->check(not_empty("a tenant"));
+    command
+        .add_option("--kind", question.kinds,
+                    "Where the key came from, such as header:Idempotency-Key, field:/id or "
+                    "record_key; default: every kind of the configuration, `once` of a call of "
+                    "once()")
+        ->check(not_empty("a kind"));
+    command
+        .add_option("--source", question.cloudevents_source,
+                    "A CloudEvent's source; KEY is then its id")
+        ->check(not_empty("a source"));
     command.add_flag("--digest", question.is_digest, "KEY is a digest, as the logs print it");
 }
 

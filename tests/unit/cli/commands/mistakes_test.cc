@@ -145,6 +145,41 @@ TEST_F(Mistakes, AreObjectsForPrograms) {
     EXPECT_EQ(error_of("dlq show 0 -c good.yaml").at("code"), "usage");
 }
 
+// As of a variable that was not set: without the option everything is meant.
+TEST_F(Mistakes, AnEmptySelectorIsOneAndDoesNotMeanEverything) {
+    for (const char* line : {
+             "dlq discard --topic '' --reason r --yes",
+             "dlq discard --topic orders --key '' --reason r --yes",
+             "dlq discard --topic orders --group '' --reason r --yes",
+             "dlq discard --topic orders --database '' --reason r --yes",
+             "dlq discard --topic orders --class '' --reason r --yes",
+             "dlq discard --topic orders --number '' --reason r --yes",
+             "dlq redrive --topic orders --key '' --yes",
+             "dlq redrive --topic orders --from-topic '' --yes",
+             "dlq redrive --topic orders --number 1 --payload '' --reason r --yes",
+             "dlq import letters.ndjson --topic '' --yes",
+             "groups retire '' --yes",
+             "groups retire old --topic '' --yes",
+             "groups retire old --ledger '' --yes",
+             "forget k --topic orders --ledger '' --reason r --yes",
+             "forget k --topic orders --tenant '' --reason r --yes",
+             "forget k --topic orders --operation '' --reason r --yes",
+             "forget k --topic orders --kind '' --reason r --yes",
+             "forget k --topic orders --source '' --reason r --yes",
+             "forget --tenant acme --topic '' --reason r --yes",
+             "forget --tenant acme --route '' --reason r --yes",
+             "forget --tenant acme --ledger '' --reason r --yes",
+             "forget --tenant acme --group '' --reason r --yes",
+             "offsets --topic '' --set 1 --reason r --yes",
+             "retention --ledger '' --run-once",
+         }) {
+        SCOPED_TRACE(line);
+        const Ran ran = folder_.run(std::string(line) + " -c good.yaml");
+        EXPECT_EQ(ran.exit_code, 64);
+        EXPECT_THAT(ran.errors, testing::AnyOf(HasSubstr("and it is empty"), HasSubstr("not ``")));
+    }
+}
+
 class ConfigurationFile : public Mistakes {
   protected:
     // The configuration that a command says it took.
