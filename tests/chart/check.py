@@ -195,6 +195,33 @@ def checks_by_value(minimal, complete):
     expect(len(names) == 3, "a plain Job of the same name for something else")
 
 
+def admin_port_with_tls(minimal, complete):
+    """Probes and scrapes speak as the admin port does."""
+    tls = {"config": {"admin": {"tls": {"certificate": "/tls/tls.crt", "key": "/tls/tls.key"}}}}
+    monitor = {"serviceMonitor": {
+        "enabled": True,
+        "tlsConfig": {"ca": {"secret": {"name": "ca", "key": "ca.crt"}}, "serverName": "shop"},
+        "authorization": {"credentials": {"name": "prometheus", "key": "token"}}}}
+    text = {"config": yaml.safe_dump(merged(minimal["config"], {
+        "admin": {"listen": "0.0.0.0:9464", **tls["config"]["admin"]},
+        "kafka": {"instance_id": "${POD_NAME}"}}))}
+    for name, values, wanted in [("plain", complete, None), ("TLS", merged(complete, tls), "HTTPS"),
+                                 ("TLS in a file", merged(minimal, text), "HTTPS")]:
+        container = stateful_of(values)["spec"]["template"]["spec"]["containers"][0]
+        schemes = {container[probe]["httpGet"].get("scheme")
+                   for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
+        expect(schemes == {wanted}, f"{name}: the probes speak {schemes}, not {wanted}")
+    rendered = documents(merged(merged(minimal, tls), monitor))
+    is_valid("TLS", rendered)
+    endpoint = only(rendered, "ServiceMonitor")["spec"]["endpoints"][0]
+    expect(endpoint.get("scheme") == "https", "TLS: Prometheus scrapes in clear")
+    for part in ("tlsConfig", "authorization"):
+        expect(endpoint.get(part) == monitor["serviceMonitor"][part], f"TLS: its {part}")
+    plain = only(documents(complete), "ServiceMonitor")["spec"]["endpoints"][0]
+    expect(not {"scheme", "tlsConfig", "authorization"} & set(plain),
+           "plain: Prometheus is told of TLS or of a token")
+
+
 def refusals(minimal):
     cases = yaml.safe_load((here / "refused.yaml").read_text())
     for case in cases:
@@ -241,6 +268,7 @@ def main():
         configuration_is_good(name, rendered)
     minimal = files["minimal.yaml"]
     checks_by_value(minimal, files["complete.yaml"])
+    admin_port_with_tls(minimal, files["complete.yaml"])
     refused = refusals(minimal)
     old = template(minimal, version="1.29.0")
     expect("incompatible" in old.stderr, "a Kubernetes that is too old")

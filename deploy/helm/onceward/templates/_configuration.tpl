@@ -57,6 +57,14 @@ onceward.yaml: |
 {{- $listen := ternary $admin.listen "127.0.0.1:9464" (hasKey $admin "listen") -}}
 {{ include "onceward.port" (list $listen "admin.listen") }}
 {{- end }}
+{{/* Not empty if the admin port speaks TLS: then it speaks nothing else. */}}
+{{- define "onceward.adminTls" -}}
+{{- $config := include "onceward.config" . | fromYaml -}}
+{{- if (default dict $config.admin).tls }}true{{ end -}}
+{{- end }}
+{{- define "onceward.probeScheme" -}}
+{{- if include "onceward.adminTls" . }}, scheme: HTTPS{{ end -}}
+{{- end }}
 {{- define "onceward.frontDoorPort" -}}
 {{- $config := include "onceward.config" . | fromYaml -}}
 {{- $http := default dict $config.http -}}
