@@ -179,6 +179,18 @@ def checks_by_value(minimal, complete):
     rules = [rule["alert"] for group in groups for rule in group["rules"]]
     known = re.findall(r"alert: (\w+)", (root / "docs/alerts.yaml").read_text())
     expect(sorted(rules + ["OncewardConflicts"]) == sorted(known), "the alerts of docs/alerts.yaml")
+    matchers = 'job="pay-onceward-admin",namespace="default"'
+    given = {rule["alert"]: rule["expr"] for group in yaml.safe_load(
+        (root / "docs/alerts.yaml").read_text())["groups"] for rule in group["rules"]}
+    for rule in [rule for group in groups for rule in group["rules"]]:
+        metrics = re.findall(r"\b(?:onceward|process)_\w+(\S*)", rule["expr"])
+        expect(metrics and all(after.startswith("{" + matchers) for after in metrics),
+               f"{rule['alert']} is about other releases too: {rule['expr']}")
+        rest = rule["expr"].replace("{" + matchers + "}", "").replace(matchers + ",", "")
+        expect(rest.split() == given[rule["alert"]].split(), f"{rule['alert']}: {rule['expr']}")
+    own = merged(complete, {"prometheusRule": {"matchers": 'job="mine"'}})
+    text = yaml.safe_dump(only(documents(own), "PrometheusRule"))
+    expect('{job="mine"}' in text and "namespace=" not in text, "matchers of one's own")
     shown = [each for each in documents(complete) if each["kind"] == "ConfigMap"
              and each["metadata"]["labels"].get("grafana_dashboard") == "1"]
     expect([sorted(each["data"]) for each in shown] ==
