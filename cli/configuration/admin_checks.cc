@@ -52,6 +52,22 @@ void check_files(const AdminConfiguration& admin, const Section& at) {
     }
 }
 
+// Where other machines reach the port, what needs the role `look` is closed if nobody is named. A
+// value that is not known yet (a variable) names somebody as well.
+void check_readers(const AdminConfiguration& admin, bool page, const Section& at) {
+    for (const char* option :
+         {"look.tokens", "look.certificates", "operate.tokens", "operate.certificates"}) {
+        if (at.given(option)) return;
+    }
+    const std::string nobody =
+        "`admin.listen` is not a loopback address and no token or certificate is named, so nobody "
+        "could read this. Write `admin.look.tokens`, ";
+    at.check({
+        {admin.metrics_need_look, "metrics", nobody + "or `metrics: open`."},
+        {page, "page", nobody + "or remove this."},
+    });
+}
+
 }  // namespace
 
 // DANGER: an operator's token must not go over a network in clear: anybody who reads it there can
@@ -78,6 +94,7 @@ void check_admin_access(const Configuration& configuration, Report& report) {
          "the network in clear. Write `admin.tls.certificate` and `admin.tls.key`, or listen at "
          "127.0.0.1."},
     });
+    if (elsewhere) check_readers(admin, configuration.admin_page == true, at);
     if (in_clear && !admin.look.tokens.empty()) {
         at.warning("look.tokens",
                    "These tokens go over the network in clear. Write `admin.tls.certificate` and "

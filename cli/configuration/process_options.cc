@@ -126,8 +126,9 @@ const std::vector<OptionSpec> process_options = {
      into([](To& to) { return &to.configuration.admin_page; }, {"off", "on"}),
      "Whether the admin port also serves a web page at `/`: topics, partitions, key search, dead "
      "letters with their payloads, ledgers, this configuration without its secrets.",
-     "Everybody who reaches the port can read payloads of dead letters, hence `off` where the port "
-     "is not on the loopback."},
+     "The page's own files are open, and what they show needs the role `look`. Without any token "
+     "or certificate everybody on this machine has that role if the port is on the loopback, and "
+     "nobody has it elsewhere."},
 };
 
 }  // namespace onceward
