@@ -70,7 +70,7 @@ void check_traces(const TracesConfiguration& traces, const Section& at);
 // route, or what the function's name says.
 void check_http(const Configuration& configuration, Report& report);
 // Where the front door listens, and whose tokens it accepts. `at` is `http`.
-void check_front_door(const HttpConfiguration& http, const Section& at);
+void check_front_door(const Configuration& configuration, const Section& at);
 void check_databases(const Configuration& configuration, Report& report);
 // Who may do what at the admin port, and over what.
 void check_admin_access(const Configuration& configuration, Report& report);

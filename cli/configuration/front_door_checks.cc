@@ -46,6 +46,28 @@ void check_listener(const HttpConfiguration& http, const Section& at) {
     check_readable(server.key_file, "tls.key", at);
 }
 
+// Whether no second server can listen there. The system itself chooses among free ports (0).
+bool same_place(ListenAddress one, ListenAddress other) {
+    if (one.port == 0 || one.port != other.port) return false;
+    for (ListenAddress* address : {&one, &other}) {
+        if (address->host == "localhost") address->host = "127.0.0.1";
+    }
+    // `::` takes the addresses of IPv4 too.
+    const auto takes = [](const std::string& all, const std::string& host) {
+        return all == "::" || (all == "0.0.0.0" && host.find(':') == std::string::npos);
+    };
+    return one.host == other.host || takes(one.host, other.host) || takes(other.host, one.host);
+}
+
+// The process would run without its admin port, and its probes would ask the front door.
+void check_ports(const Configuration& configuration, const Section& at) {
+    const auto address = parse_listen_address(configuration.http.listen_text);
+    if (!address || !configuration.admin || !same_place(*address, *configuration.admin)) return;
+    at.error("listen", "`admin.listen` (" + configuration.admin_text +
+                           ") has this port too, and one of the two servers could not start. Write "
+                           "another port.");
+}
+
 bool is_this_machine(const std::string& host) {
     return host == "localhost" || host == "127.0.0.1" || host == "::1";
 }
@@ -95,9 +117,10 @@ void check_key_set(const HttpConfiguration& http, const Section& at) {
 
 }  // namespace
 
-void check_front_door(const HttpConfiguration& http, const Section& at) {
-    check_listener(http, at);
-    check_key_set(http, at);
+void check_front_door(const Configuration& configuration, const Section& at) {
+    check_listener(configuration.http, at);
+    check_ports(configuration, at);
+    check_key_set(configuration.http, at);
 }
 
 }  // namespace onceward

@@ -313,7 +313,7 @@ void check_http(const Configuration& configuration, Report& report) {
         }
         return;
     }
-    check_front_door(http, at);
+    check_front_door(configuration, at);
     for (std::size_t place = 0; place < http.routes.size(); ++place) {
         const Section route(report, http.routes[place].path);
         check_route(http.routes[place], http, route);

@@ -292,6 +292,27 @@ TEST(HttpConfiguration, TheContractOfATopicSaysWhatItsProducersHaveToKnow) {
     }
 }
 
+TEST(HttpConfiguration, TheAdminPortIsAnotherOne) {
+    const auto taken = [](const std::string& front, const std::string& admin) {
+        const LoadResult loaded =
+            load("admin: {listen: '" + admin + "'}\nhttp: {listen: '" + front +
+                 "', routes: [{method: POST, path: /a, topic: a}]}\n");
+        for (const Finding& finding : loaded.findings) {
+            EXPECT_THAT(finding.message, HasSubstr("has this port too"));
+        }
+        return !loaded.findings.empty();
+    };
+    EXPECT_TRUE(taken("127.0.0.1:8080", "127.0.0.1:8080"));
+    EXPECT_TRUE(taken("127.0.0.1:8080", "localhost:8080"));
+    EXPECT_TRUE(taken("0.0.0.0:8080", "127.0.0.1:8080"));
+    EXPECT_TRUE(taken("127.0.0.1:8080", "[::]:8080"));
+    EXPECT_FALSE(taken("0.0.0.0:8080", "0.0.0.0:9464"));
+    EXPECT_FALSE(taken("127.0.0.1:8080", "127.0.0.2:8080"));
+    EXPECT_FALSE(taken("0.0.0.0:8080", "[::1]:8080"));
+    EXPECT_FALSE(taken("127.0.0.1:0", "127.0.0.1:0"));
+    EXPECT_FALSE(taken("127.0.0.1:8080", "off"));
+}
+
 TEST(HttpConfiguration, ARouteLeadsToATableAFunctionOrAnOutbox) {
     const LoadResult loaded = load(
         "http:\n  routes:\n"
