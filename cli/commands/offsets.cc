@@ -21,6 +21,7 @@ namespace {
 struct OffsetsOptions : OperatorOptions {
     std::string position;
     bool adopt = false;
+    bool may_repeat = false;
 };
 
 QueryResult list_of(Connection& connection, const std::string& group, const std::string& topic,
@@ -164,27 +165,75 @@ std::string describe(const FenceMovePlan& plan) {
     return text;
 }
 
-void print_plans(const OffsetsOptions& options, const std::vector<FenceMovePlan>& plans) {
+std::vector<std::string> all_warnings_of(const FenceMovePlan& plan) {
+    std::vector<std::string> warnings = plan.repeats;
+    warnings.insert(warnings.end(), plan.warnings.begin(), plan.warnings.end());
+    return warnings;
+}
+
+nlohmann::json plan_json(const FenceMovePlan& plan, bool done) {
+    return {{"topic", plan.partition.topic},
+            {"partition", plan.partition.partition.raw()},
+            {"from", plan.from ? nlohmann::json(plan.from->raw()) : nlohmann::json(nullptr)},
+            {"to", plan.to.raw()},
+            {"new_log", plan.adopt},
+            {"warnings", all_warnings_of(plan)},
+            {"done", done}};
+}
+
+bool any_repeats(const std::vector<FenceMovePlan>& plans) {
+    return std::ranges::any_of(plans,
+                               [](const FenceMovePlan& plan) { return !plan.repeats.empty(); });
+}
+
+// DANGER: a message whose claim is gone counts as new, and is applied a second time.
+void refuse_repeats_of(const OffsetsOptions& options, const std::vector<FenceMovePlan>& plans) {
+    if (options.may_repeat || !any_repeats(plans)) return;
+    for (const FenceMovePlan& plan : plans) {
+        for (const std::string& why : plan.repeats) warn(named(plan.partition) + ": " + why);
+    }
+    throw UsageError(
+        "nothing was moved: messages may be applied a SECOND time, as said above; --may-repeat "
+        "does it all the same");
+}
+
+void tell_plan(const FenceMovePlan& plan, bool done) {
+    std::cout << (done ? "moved " : "would move ") << describe(plan) << '\n';
+    for (const std::string& warning : all_warnings_of(plan)) {
+        std::cout << "  WARNING: " << warning << '\n';
+    }
+    std::cout << std::flush;
+}
+
+// Each move is a transaction, and is told as soon as it is done: if a later one fails, the earlier
+// ones stay.
+void move_all(const OffsetsOptions& options, Connection& connection, const std::string& group,
+              std::vector<FenceMovePlan>& plans) {
+    nlohmann::json done = nlohmann::json::array();
+    for (FenceMovePlan& plan : plans) {
+        try {
+            move_fence(connection, group, plan, options.reason);
+        } catch (const std::exception&) {
+            if (options.json) print_json(done);
+            warn(named(plan.partition) + " was not moved; of " + std::to_string(plans.size()) +
+                 " partitions " + std::to_string(done.size()) + " were, before it");
+            throw;
+        }
+        done.push_back(plan_json(plan, true));
+        if (!options.json) tell_plan(plan, true);
+    }
+    if (options.json) print_json(done);
+}
+
+void tell_dry_run(const OffsetsOptions& options, const std::vector<FenceMovePlan>& plans) {
     nlohmann::json list = nlohmann::json::array();
     for (const FenceMovePlan& plan : plans) {
-        list.push_back(
-            {{"topic", plan.partition.topic},
-             {"partition", plan.partition.partition.raw()},
-             {"from", plan.from ? nlohmann::json(plan.from->raw()) : nlohmann::json(nullptr)},
-             {"to", plan.to.raw()},
-             {"new_log", plan.adopt},
-             {"warnings", plan.warnings},
-             {"done", options.yes}});
-        if (options.json) continue;
-        std::cout << (options.yes ? "moved " : "would move ") << describe(plan) << '\n';
-        for (const std::string& warning : plan.warnings)
-            std::cout << "  WARNING: " << warning << '\n';
+        list.push_back(plan_json(plan, false));
+        if (!options.json) tell_plan(plan, false);
     }
-    if (options.json) {
-        print_json(list);
-    } else if (!options.yes) {
-        std::cout << "nothing was changed; do it with --yes\n";
-    }
+    if (options.json) return print_json(list);
+    if (any_repeats(plans)) std::cout << "--may-repeat is needed, because claims are gone\n";
+    std::cout << "nothing was changed; do it with --yes\n";
 }
 
 int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& connection,
@@ -222,9 +271,11 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
         }
     }
     if (options.yes) {
-        for (FenceMovePlan& plan : plans) move_fence(connection, group, plan, options.reason);
+        refuse_repeats_of(options, plans);
+        move_all(options, connection, group, plans);
+    } else {
+        tell_dry_run(options, plans);
     }
-    print_plans(options, plans);
     return exit_ok;
 }
 
@@ -262,6 +313,9 @@ void add_offsets(CLI::App& program, Commands& commands) {
         ->check(position_check());
     command->add_flag("--adopt-topic-id", options->adopt,
                       "The topic was recreated: this fence refers to the new log from now on");
+    command->add_flag("--may-repeat", options->may_repeat,
+                      "With --set and --yes: move a fence back although a ledger may have dropped "
+                      "claims from there on, so that messages may be applied a second time");
     offer_reason(*command, options->reason, "fence_moves; needed for --set with --yes");
     add_yes_flag(*command, *options);
     add_json_flag(*command, *options);

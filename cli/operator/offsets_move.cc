@@ -126,11 +126,13 @@ FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::stri
                         bool adopt) {
     // The log is asked before any row is locked.
     FenceMovePlan plan{
-        partition, std::nullopt, resolve_position(log, partition, position), adopt, {}};
+        partition, std::nullopt, resolve_position(log, partition, position), adopt};
     plan.from = fence_of(connection, group, partition);
     if (adopt && !plan.from) throw UsageError("there is no fence that could adopt another log");
     if (!adopt && (!plan.from || plan.to < *plan.from)) {
-        plan.warnings = forgotten_claims(connection, log, group, partition, plan.to, std::nullopt);
+        // Without a fence it is not known whether the messages were ever read.
+        (plan.from ? plan.repeats : plan.warnings) =
+            forgotten_claims(connection, log, group, partition, plan.to, std::nullopt);
     }
     if (log == nullptr) return plan;
     try {

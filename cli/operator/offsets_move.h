@@ -44,7 +44,9 @@ struct FenceMovePlan {
     std::optional<Offset> from;  // nullopt: there is no fence yet
     Offset to;
     bool adopt = false;  // the topic was recreated; the row becomes the new log's
-    std::vector<std::string> warnings;
+    std::vector<std::string> warnings = {};
+    // A rewind alone: why messages may be applied a second time. See forgotten_claims().
+    std::vector<std::string> repeats = {};
 };
 
 // Returns why messages from that offset on may be applied a second time: a ledger may have dropped

@@ -72,7 +72,7 @@ func (l *lateRun) operate(ctx context.Context, stop <-chan struct{}) {
 			continue
 		}
 		if _, err := l.worker.command("offsets", "--topic", "late", "--set", "earliest", "--reason",
-			"a rewind", "--yes"); err != nil {
+			"a rewind", "--may-repeat", "--yes"); err != nil {
 			l.seen.complain(err.Error())
 			return
 		}

@@ -87,7 +87,7 @@ Words at(const std::string& topic, int partition, Words words, const Words& more
 // What `offsets --set` is told, in one place.
 Words moved_to(const std::string& topic, int partition, std::int64_t offset) {
     return at(topic, partition, {"offsets"},
-              {"--set", std::to_string(offset), "--reason", "a trial", "--yes"});
+              {"--set", std::to_string(offset), "--reason", "a trial", "--may-repeat", "--yes"});
 }
 
 std::string fence_of(const Names& names, const std::string& topic, int partition) {

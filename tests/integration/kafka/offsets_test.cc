@@ -98,14 +98,14 @@ TEST(Offsets, ARewindIsWarnedOfWhereTheLogsTimesSayThatClaimsWereLetGoOf) {
         Connection connection(scene.schema().worker());
         BrokerView log(scene.options().kafka);
         scene.database().execute("UPDATE fences SET next_offset = 40 WHERE partition = 0");
-        const auto warnings = [&](BrokerView* asked, const std::string& offset) {
+        const auto repeats = [&](BrokerView* asked, const std::string& offset) {
             return plan_move(connection, asked, scene.group(), {scene.topic(), Partition{0}},
                              parse_position(offset, "--set"), false)
-                .warnings.size();
+                .repeats.size();
         };
-        EXPECT_EQ(warnings(&log, "19"), 1U);
-        EXPECT_EQ(warnings(&log, "20"), 0U);
-        EXPECT_EQ(warnings(nullptr, "20"), 1U) << "nobody tells its time";
+        EXPECT_EQ(repeats(&log, "19"), 1U);
+        EXPECT_EQ(repeats(&log, "20"), 0U);
+        EXPECT_EQ(repeats(nullptr, "20"), 1U) << "nobody tells its time";
     }
 }
 

@@ -1,0 +1,88 @@
+// What a rewind of fences needs, and what is said of those that were moved.
+
+#include "tests/integration/postgres/operator_scene.h"
+
+namespace onceward::operator_tests {
+namespace {
+
+class Rewind : public Operator {
+  protected:
+    // `more`: further words, such as --yes.
+    Outcome rewind(int partition, std::vector<std::string> more = {}) {
+        more.insert(more.begin(), {"offsets", "--group", "billing", "--topic", "orders",
+                                   "--partition", std::to_string(partition), "--set", "5",
+                                   "--reason", "a test"});
+        return run(std::move(more));
+    }
+    void drop_claims() {
+        claim(1, uuid_of("record_key", "a"), 10);
+        rotate(1);
+        database().execute("DELETE FROM generations WHERE generation = 1");
+    }
+    std::int64_t fence_of(int partition) {
+        return database().number("SELECT next_offset FROM fences WHERE partition = " +
+                                 std::to_string(partition));
+    }
+};
+
+TEST_F(Rewind, WhereClaimsAreGoneNeedsMayRepeatAndMovesNothingWithoutIt) {
+    fence(0, 100);
+    drop_claims();
+    const Outcome dry = rewind(0);
+    EXPECT_EQ(dry.exit_code, 0) << dry.output;
+    EXPECT_THAT(dry.output, HasSubstr("--may-repeat is needed, because claims are gone"));
+    const Outcome refused = rewind(0, {"--yes"});
+    EXPECT_EQ(refused.exit_code, 64);
+    EXPECT_THAT(refused.output, HasSubstr("orders partition 0: ledger orders remembers claims"));
+    EXPECT_THAT(refused.output, HasSubstr("nothing was moved"));
+    EXPECT_EQ(fence_of(0), 100);
+    const Outcome moved = rewind(0, {"--yes", "--may-repeat"});
+    EXPECT_EQ(moved.exit_code, 0) << moved.output;
+    EXPECT_THAT(moved.output, HasSubstr("moved orders partition 0: from 100 to 5"));
+    EXPECT_EQ(fence_of(0), 5);
+}
+
+TEST_F(Rewind, WithAllClaimsThereNeedsNoMore) {
+    fence(0, 100);
+    const Outcome moved = rewind(0, {"--yes"});
+    EXPECT_EQ(moved.exit_code, 0) << moved.output;
+    EXPECT_EQ(fence_of(0), 5);
+}
+
+TEST_F(Rewind, AMoveForwardNeedsNoClaims) {
+    fence(0, 2);
+    drop_claims();
+    EXPECT_EQ(rewind(0, {"--yes"}).exit_code, 0);
+    EXPECT_EQ(fence_of(0), 5);
+}
+
+// The broker is asked where each log ends, and PostgreSQL refuses the second of three moves.
+TEST_F(Rewind, OfManySaysWhichWereMovedBeforeOneFailed) {
+    MockCluster cluster;
+    cluster.create_topic("orders", 3);
+    const Configured configured(cluster.bootstrap_servers());
+    for (int partition = 0; partition < 3; ++partition) fence(partition, 100);
+    database().execute(
+        "CREATE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF "
+        "new.partition = 1 THEN RAISE EXCEPTION 'not this one'; END IF; RETURN new; END $$");
+    database().execute(
+        "CREATE TRIGGER refuse_one BEFORE UPDATE ON fences FOR EACH ROW EXECUTE FUNCTION "
+        "refuse_one()");
+    const auto earliest = [&](const char* word) {
+        return run({"offsets", "-c", configured.file(), "--topic", "orders", "--set", "earliest",
+                    "--reason", "a test", "--yes", word});
+    };
+    const Outcome failed = earliest("--may-repeat");
+    EXPECT_NE(failed.exit_code, 0);
+    EXPECT_THAT(failed.output, HasSubstr("moved orders partition 0: from 100 to 0"));
+    EXPECT_THAT(failed.output, HasSubstr("orders partition 1 was not moved; of 3 partitions 1 "
+                                         "were, before it"));
+    EXPECT_EQ(fence_of(0), 0);
+    EXPECT_EQ(fence_of(1), 100);
+    EXPECT_EQ(fence_of(2), 100);
+    EXPECT_THAT(earliest("--json").output, HasSubstr("\"partition\": 0"))
+        << "what was moved is the answer, also of one that failed";
+}
+
+}  // namespace
+}  // namespace onceward::operator_tests
