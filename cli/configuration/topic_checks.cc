@@ -7,6 +7,21 @@
 #include "cli/configuration/units.h"
 
 namespace onceward {
+namespace {
+
+// `order.id`, or JSONPath's `$.order[0]['id']`, as a JSON pointer.
+std::string pointer_like(const std::string& text) {
+    const bool json_path = text.starts_with('$');
+    std::string pointer;
+    for (const char c : std::string_view(text).substr(json_path ? 1 : 0)) {
+        const bool begins_part = c == '.' || (json_path && c == '[');
+        const bool is_mark = json_path && (c == ']' || c == '\'' || c == '"');
+        if (!is_mark) pointer += begins_part ? '/' : c;
+    }
+    return pointer.starts_with('/') ? pointer : "/" + pointer;
+}
+
+}  // namespace
 
 bool has_only(std::string_view text, std::string_view marks) {
     return std::ranges::all_of(text, [&](unsigned char letter) {
@@ -45,10 +60,8 @@ void check_field_path(const FieldSource& source, const FormatOptions& options,
     }
     const bool pointers = format == Format::json || format == Format::avro;
     if (pointers && !text.empty() && text.front() != '/') {
-        std::string pointer = "/" + text;
-        std::ranges::replace(pointer, '.', '/');
         at.error(option, std::string("A path into ") + (format == Format::json ? "JSON" : "Avro") +
-                             " is a JSON pointer. Write `" + pointer + "`.");
+                             " is a JSON pointer. Write `" + pointer_like(text) + "`.");
     } else if (format == Format::protobuf && (text.empty() || text.front() == '/')) {
         std::string dotted = text.empty() ? "order.id" : text.substr(1);
         std::ranges::replace(dotted, '/', '.');
