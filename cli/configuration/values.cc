@@ -126,12 +126,15 @@ std::optional<OptionValue> read_texts_by_name(const Written& at, const std::stri
     return texts;
 }
 
-std::optional<OptionValue> read_headers(const Written& at) {
+std::optional<OptionValue> read_headers(const OptionSpec& spec, const Written& at) {
     if (at.node.kind != Node::Kind::mapping) {
+        // Tokens have the names of people, not of headers.
+        const std::string example = spec.path.ends_with(".tokens")
+                                        ? "{alice: \"${ALICE_TOKEN}\"}"
+                                        : "Authorization: Bearer ${TOKEN}";
         // The value is not shown: it may be meant as a secret.
-        return at.error(
-            "This is not a mapping from names to values. Write one, such as `Authorization: Bearer "
-            "${TOKEN}`.");
+        return at.error("This is not a mapping from names to values. Write one, such as `" +
+                        example + "`.");
     }
     return read_texts_by_name(at, "a value");
 }
@@ -225,7 +228,7 @@ std::optional<OptionValue> read_value(const OptionSpec& spec, const Written& at)
         case OptionType::choice: return read_choice(spec, at);
         case OptionType::texts: return read_texts(at);
         case OptionType::properties: return read_properties(at);
-        case OptionType::headers: return read_headers(at);
+        case OptionType::headers: return read_headers(spec, at);
         case OptionType::attributes: return read_attributes(at);
         case OptionType::start: return read_start(at);
         case OptionType::key_sources: return read_key_sources(at);
