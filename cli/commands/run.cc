@@ -78,16 +78,18 @@ int ask(const HealthOptions& options) {
     return well ? exit_ok : exit_failure;
 }
 
+constexpr const char* ended_by_signal = "stopped by SIGTERM or SIGINT, after its work was ended";
+
 void add_process(CLI::App& program, Commands& commands, const char* name, const char* text,
-                 const char* notes, int (*work)(const std::string&)) {
+                 const char* notes, std::vector<std::pair<int, std::string>> exit_codes,
+                 int (*work)(const std::string&)) {
     CLI::App& command = *program.add_subcommand(name, text);
     auto file = std::make_shared<ConfigFile>();
     add_config_option(command, *file);
     end_help(command,
              {.notes = notes,
               .examples = {{std::string(name) + " -c onceward.yaml", "until it is stopped"}},
-              .exit_codes = {{exit_ok, "stopped by SIGTERM or SIGINT, after its work was ended"},
-                             {exit_memory, "it reached its memory budget; start it again"}}});
+              .exit_codes = std::move(exit_codes)});
     commands.add(command, [file, work] { return work(file->chosen()); });
 }
 
@@ -99,6 +101,8 @@ void add_run(CLI::App& program, Commands& commands) {
         "Consume the configured topics, and serve the routes if there are any",
         "SIGTERM and SIGINT drain: the batch under way is committed, then it ends with exit 0. A "
         "second one ends it at once, which loses nothing either.",
+        {{exit_ok, ended_by_signal},
+         {exit_memory, "it reached its memory budget; start it again"}},
         run);
 }
 
@@ -108,7 +112,7 @@ void add_serve(CLI::App& program, Commands& commands) {
         "Serve the configured HTTP routes alone",
         "SIGTERM and SIGINT end it after what is under way was answered. A second one ends it at "
         "once.",
-        serve);
+        {{exit_ok, ended_by_signal}}, serve);
 }
 
 void add_health(CLI::App& program, Commands& commands) {

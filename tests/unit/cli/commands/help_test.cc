@@ -53,6 +53,11 @@ TEST_F(Help, OfEachCommandIsAsItsFileHasIt) {
     }
 }
 
+TEST_F(Help, OfRunAloneNamesTheMemoryBudget) {
+    EXPECT_THAT(folder_.run("run --help").output, HasSubstr("75 it reached its memory budget"));
+    EXPECT_THAT(folder_.run("serve --help").output, testing::Not(HasSubstr("memory budget")));
+}
+
 TEST_F(Help, FitsInAHundredColumnsAndHasExamplesAndExitCodes) {
     for (const auto& command : commands_) {
         SCOPED_TRACE(command.at("name"));
