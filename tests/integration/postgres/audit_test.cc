@@ -182,7 +182,7 @@ TEST_F(Audit, GrantsAndMigrationsAreThere) {
                             "revoke inbox|role " + role + "|"));
     EXPECT_EQ(database().value("SELECT string_agg(target, ', ' ORDER BY entry) FROM audit_log "
                                "WHERE act = 'migrate up'"),
-              "migration 3 audit, migration 4 merging");
+              "migration 3 audit, migration 4 merging, migration 5 inbox_corrections");
     database().execute("DROP OWNED BY " + role + "; DROP ROLE " + role);
 }
 

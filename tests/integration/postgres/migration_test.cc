@@ -259,6 +259,22 @@ TEST(Migration, DownToNothingTakesGenerationsWithIt) {
     EXPECT_EQ(migrate_up(connection).size(), migrations().size());
 }
 
+TEST(Migration, DownLeavesWhatTheMigrationsBeforeItMade) {
+    const KnownMigrations all = migrations();
+    for (std::size_t left = 1; left < all.size(); ++left) {
+        EmptySchema before;
+        EmptySchema back;
+        Connection connection(before.options());
+        migrate_up(connection, all.first(left));
+        Connection other(back.options());
+        migrate_up(other);
+        EXPECT_EQ(migrate_down(other, all[left - 1].number).size(), all.size() - left);
+        EXPECT_EQ(description(back.database(), back.name()),
+                  description(before.database(), before.name()))
+            << all[left - 1].name;
+    }
+}
+
 TEST(Migration, TheScriptMakesTheSameSchemaAsUp) {
     EmptySchema by_up;
     EmptySchema by_script;
