@@ -28,6 +28,19 @@ std::string way_out(const LedgerOptions& options, std::string_view store) {
     return "a table can become a log, and a reach global, and nothing else: name another ledger";
 }
 
+// An inbox that stores no results has programs that never store one: the ledger stays as it is. The
+// error is put into words here, since no message of PostgreSQL is logged that may quote a value.
+void begin_results(Transaction& transaction, const LedgerOptions& options, int ledger) {
+    try {
+        transaction.query(sql::results_begin, {ledger});
+    } catch (const PostgresError& error) {
+        if (error.sqlstate() != "OW002") throw;
+        throw std::runtime_error("ledger " + options.name +
+                                 " has an inbox that stores no results, and this needs them: "
+                                 "name another ledger");
+    }
+}
+
 // `feed` writes the row of the source that feeds the ledger, and returns it.
 RegisteredLedger register_with(Connection& connection, const LedgerOptions& options,
                                const std::function<QueryResult(Transaction&, int ledger)>& feed) {
@@ -58,9 +71,7 @@ RegisteredLedger register_with(Connection& connection, const LedgerOptions& opti
     }
     registered.source = static_cast<int>(feed(transaction, registered.ledger).integer(0, 0));
     transaction.query(sql::ledger_begin, {registered.ledger});
-    if (options.stores_results) {
-        transaction.query(sql::results_begin, {registered.ledger});
-    }
+    if (options.stores_results) begin_results(transaction, options, registered.ledger);
     transaction.commit();
     return registered;
 }

@@ -1,7 +1,8 @@
 #pragma once
 // Makes a ledger and the topics that feed it known to the database. Used at start, by one thread.
-// Throws PostgresError, std::runtime_error if the ledger exists with another store or reach, and
-// std::invalid_argument for options that exclude each other.
+// Throws PostgresError, std::runtime_error if the ledger exists with another store or reach, or if
+// results are wanted and it has an inbox that stores none, and std::invalid_argument for options
+// that exclude each other.
 
 #include <memory>
 #include <string>

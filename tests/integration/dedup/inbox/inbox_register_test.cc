@@ -1,10 +1,13 @@
 // register_ledger(): a service calls it at each start, also while generations are sealed.
 
+#include <gmock/gmock.h>
+
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "dedup/ledger/ledger.h"
+#include "dedup/once.h"
 #include "tests/integration/dedup/inbox/inbox_scene.h"
 #include "tests/support/eventually.h"
 
@@ -12,6 +15,7 @@ namespace onceward::support {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::HasSubstr;
 
 class InboxRegisterTest : public InboxTest {
   protected:
@@ -39,12 +43,87 @@ class InboxRegisterTest : public InboxTest {
         waiting.join();
         return {waited, ended};
     }
+    // Retention, the largest result, whether results are stored, and the longest request.
+    std::string settings(const std::string& ledger) {
+        return database().value(
+            "SELECT concat_ws(' ', retention, max_result_bytes, stores_results, longest_request) "
+            "FROM ledgers l JOIN ledger_feeds f USING (ledger) WHERE name = '" +
+            ledger + "' AND consumer_group = 'inbox'");
+    }
+    // What a process says at its start whose sink's answers are to be stored there.
+    std::string complaint_of_a_topic(const std::string& ledger) {
+        Connection worker(schema_.worker());
+        try {
+            register_ledger(worker, {.name = ledger, .stores_results = true}, "group", "topic");
+            return "nothing was refused";
+        } catch (const std::runtime_error& error) {
+            return error.what();
+        }
+    }
     // A ledger that a topic feeds, without an inbox.
     void ledger_of_a_topic() {
         Connection worker(schema_.worker());
         register_ledger(worker, {.name = "shared", .retention = 120h}, "group", "topic");
     }
 };
+
+// DANGER: a service registers at each start. If that made the retention shorter, a key would be
+// fresh again too early.
+TEST_F(InboxRegisterTest, WhatIsNotNamedStaysAsItIs) {
+    EXPECT_EQ(settings("inbox"), "24:00:00 65536 t 00:01:00");
+    EXPECT_EQ(state("register_ledger('kept', retention => '7 days', longest_request => '5 s', "
+                    "max_result_bytes => 10, stores_results => false)"),
+              "");
+    EXPECT_EQ(settings("kept"), "7 days 10 f 00:00:05");
+    EXPECT_EQ(state("register_ledger('kept')"), "");
+    EXPECT_EQ(settings("kept"), "7 days 10 f 00:00:05");
+    EXPECT_EQ(state("register_ledger('kept', retention => '2 days')"), "");
+    EXPECT_EQ(settings("kept"), "2 days 10 f 00:00:05");
+    EXPECT_EQ(state("register_ledger('kept', retention => '1 ms')"), "OW004");
+}
+
+TEST_F(InboxRegisterTest, AnotherRetentionDoesNotBeginToStoreResults) {
+    EXPECT_EQ(state("register_ledger('bare', stores_results => false)"), "");
+    EXPECT_EQ(session_.claim("a", "ledger => 'bare'").outcome, "fresh");
+    EXPECT_EQ(state("register_ledger('bare', retention => '7 days')"), "");
+    EXPECT_EQ(session_.claim("b", "ledger => 'bare'").outcome, "fresh") << "COMMIT asks for none";
+    database().execute("SELECT rotate_ledger(" + number("bare") + ", 1)");
+    EXPECT_EQ(session_.claim("c", "ledger => 'bare'").outcome, "fresh");
+}
+
+TEST_F(InboxRegisterTest, ResultsBeginOnlyBeforeTheFirstClaim) {
+    EXPECT_EQ(state("register_ledger('early', stores_results => false)"), "");
+    EXPECT_EQ(state("register_ledger('early', stores_results => true)"), "");
+    EXPECT_EQ(session_.once("a", "ledger => 'early'", "early").outcome, "fresh");
+    EXPECT_EQ(other_.once("a", "ledger => 'early'", "early").body, "paid a");
+    EXPECT_EQ(state("register_ledger('late', stores_results => false)"), "");
+    // A claim that has not committed yet counts too.
+    EXPECT_EQ(one_after_the_other("claim('pay', '', 'id', 'a', ledger => 'late')",
+                                  "register_ledger('late', stores_results => true)"),
+              (std::pair{true, std::string("OW002")}));
+    EXPECT_EQ(session_.claim("b", "ledger => 'late'").outcome, "fresh");
+}
+
+TEST_F(InboxRegisterTest, ALedgerOfATopicKeepsItsRetentionAndItsNewInboxStoresResults) {
+    ledger_of_a_topic();
+    EXPECT_EQ(state("register_ledger('shared')"), "");
+    EXPECT_EQ(settings("shared"), "120:00:00 65536 t 00:01:00");
+    EXPECT_EQ(session_.once("a", "ledger => 'shared'", "shared").outcome, "fresh");
+    EXPECT_EQ(other_.once("a", "ledger => 'shared'", "shared").body, "paid a");
+}
+
+// DANGER: its programs store no results. From the next generation on each COMMIT would ask for one.
+TEST_F(InboxRegisterTest, WhatNeedsResultsDoesNotJoinAnInboxWithoutThem) {
+    EXPECT_EQ(state("register_ledger('bare', stores_results => false)"), "");
+    EXPECT_THAT(complaint_of_a_topic("bare"),
+                HasSubstr("ledger bare has an inbox that stores no results"));
+    Connection connection(schema_.worker());
+    EXPECT_THROW(OnceLedger(connection, {.ledger = "bare"}), std::runtime_error);
+    EXPECT_EQ(state("begin_results(" + number("bare") + ")"), "OW002");
+    EXPECT_EQ(complaint_of_a_topic("inbox"), "nothing was refused");
+    database().execute("SELECT rotate_ledger(" + number("bare") + ", 1)");
+    EXPECT_EQ(session_.claim("a", "ledger => 'bare'").outcome, "fresh");
+}
 
 // DANGER: what is read before the lock is the generation that the rotation seals. With that text no
 // key could be claimed until somebody wrote it again.
@@ -68,6 +147,17 @@ TEST_F(InboxRegisterTest, ARotationWaitsForAnInboxThatIsBeingRegistered) {
               (std::pair{true, std::string()}));
     EXPECT_EQ(session_.claim("a", "ledger => 'shared'").outcome, "fresh");
     EXPECT_EQ(claims(number("shared") + "_2"), 1);
+}
+
+// As at each start of a service whose sessions have that default.
+TEST_F(InboxRegisterTest, ASerializableTransactionMayRegisterWhatIsThere) {
+    session_.database.execute("SET default_transaction_isolation = serializable");
+    EXPECT_EQ(state("register_ledger('inbox')"), "");
+    EXPECT_EQ(state("register_ledger('inbox', retention => '7 days', max_result_bytes => 65536)"),
+              "");
+    EXPECT_EQ(settings("inbox"), "7 days 65536 t 00:01:00");
+    EXPECT_EQ(state("register_ledger('inbox', max_result_bytes => 10)"), "OW001");
+    EXPECT_EQ(state("register_ledger('leases', 'lease')"), "") << "no function is written for it";
 }
 
 // DANGER: its snapshot may be older than the lock, whatever the order of the statements.
