@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <thread>
 
 #include "tests/integration/dedup/inbox/inbox_scene.h"
@@ -105,6 +106,26 @@ TEST_F(InboxKeepTest, ExpiryDoesNotWaitForALongTransactionAndNamesIt) {
     EXPECT_EQ(expire()[0], "t");
 }
 
+// Its generations have no tables, so there is nothing to seal in it.
+TEST_F(InboxKeepTest, ALeaseLedgerThatStoresNoResultsExpiresToo) {
+    session_.database.execute(
+        "SELECT register_ledger('calls', 'lease', retention => '1 s', longest_request => '500 ms', "
+        "stores_results => false)");
+    EXPECT_EQ(expire("calls"), (Row{"f", "0", "0", std::nullopt}));
+    session_.database.execute(
+        "SELECT end_lease(digest, attempt, ledger => 'calls') "
+        "FROM lease('charge', '', 'id', 'a', ledger => 'calls')");
+    wait_until_old();
+    EXPECT_EQ(session_.database.value("SELECT leases FROM expire('calls', '0')"), "1");
+    EXPECT_EQ(database().number("SELECT count(*) FROM leases"), 0);
+}
+
+// A generation that another session dropped from the list would be in the functions' texts.
+TEST_F(InboxKeepTest, ASerializableTransactionExpiresNothing) {
+    session_.database.execute("SET default_transaction_isolation = serializable");
+    EXPECT_EQ(sqlstate_of([&] { expire(); }), "OW001");
+}
+
 // A prepared transaction is no session: nothing ends it but an operator, so it has to be named.
 class InboxPreparedTest : public InboxKeepTest {
   protected:
@@ -197,6 +218,32 @@ TEST_F(InboxKeepTest, AForgottenKeyIsFreshAgain) {
     EXPECT_EQ(session_.database.value("SELECT forget('pay', '', 'id', 'a', 'again')"), "f");
     EXPECT_EQ(session_.once("a").outcome, "fresh");
     EXPECT_EQ(database().value("SELECT reason FROM evictions"), "paid by hand");
+}
+
+// All claims of the ledger wait while forget() waits for its lock.
+TEST_F(InboxKeepTest, ForgetDoesNotWaitForALongTransactionAndNamesIt) {
+    session_.once("a");
+    session_.database.execute("SET lock_timeout = '20s'");
+    other_.begin();
+    const InboxAnswer held = other_.claim("b");
+    const std::string forget = "SELECT forget('pay', '', 'id', 'a', 'paid by hand')";
+    const auto begun = std::chrono::steady_clock::now();
+    try {
+        session_.database.execute(forget);
+        ADD_FAILURE() << "a claim was open";
+    } catch (const DatabaseError& error) {
+        EXPECT_EQ(error.sqlstate(), "55P03");
+        EXPECT_THAT(error.what(),
+                    ::testing::HasSubstr("pid " + std::to_string(other_.database.pid())));
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s) << "the caller's limit is another";
+    other_.finish(held);
+    other_.commit();
+    session_.begin();
+    EXPECT_EQ(session_.database.value(forget), "t");
+    EXPECT_EQ(session_.database.value("SHOW lock_timeout"), "20s") << "the caller's is put back";
+    EXPECT_EQ(session_.database.value("SHOW idle_in_transaction_session_timeout"), "1min");
+    session_.commit();
 }
 
 class InboxRightsTest : public InboxKeepTest {
