@@ -64,7 +64,7 @@ struct RetentionReport {
     bool merged = false;           // several segments became one
     bool merging = false;          // a merge is under way
     int unlisted = 0;              // generations that expired
-    int dropped = 0;               // their tables, and those that an earlier crash left
+    int dropped = 0;               // generations whose tables went; an earlier look unlisted them
     bool busy = false;             // a lock was not available in time; tried again at the next look
     bool held_back = false;        // a generation is overdue, because a watermark does not move
     bool waits_for_hours = false;  // what has expired stays until the ledger's purge_hours

@@ -81,6 +81,31 @@ TEST_F(RetentionFailures, ALookDropsSixteenTablesAtMostAndTheNextOneTheRest) {
     EXPECT_EQ(job.look(worker, ledger).dropped, 0);
 }
 
+// DANGER: a claim of the inbox that waited for the ledger's lock may still read what was unlisted
+// under it, and would end with 42P01.
+TEST_F(RetentionFailures, WhatALookUnlistsIsDroppedByTheNextOne) {
+    LedgerOptions ledger;
+    ledger.name = "a";
+    Connection worker(schema_.worker());
+    const std::string number =
+        std::to_string(register_ledger(worker, ledger, "group", "topic").ledger);
+    schema_.database().execute("SELECT rotate_ledger(" + number + ", 1)");
+    // The ledger's watermark is the clock.
+    schema_.database().execute(
+        "UPDATE generations SET created_at = now() - interval '3 days', sealed_at = now() - "
+        "interval '2 days' WHERE sealed_at IS NOT NULL; "
+        "UPDATE ledger_feeds SET longest_request = interval '1 second'");
+    RetentionJob job({schema_.worker(), {ledger}, 20ms});
+    const RetentionReport first = job.look(worker, ledger);
+    EXPECT_EQ(first.unlisted, 1);
+    EXPECT_EQ(first.dropped, 0);
+    EXPECT_TRUE(is_there("claims_" + number + "_1"));
+    const RetentionReport second = job.look(worker, ledger);
+    EXPECT_EQ(second.unlisted, 0);
+    EXPECT_EQ(second.dropped, 1);
+    EXPECT_FALSE(is_there("claims_" + number + "_1"));
+}
+
 // One try waits for 50 ms, so that claims do not queue: many tries have to follow.
 TEST_F(RetentionFailures, WhatIsInUseIsTriedAgainSoonerThanTheNextPass) {
     const LedgerOptions ledger = ledger_with_table("a");

@@ -105,9 +105,8 @@ TEST_F(Retention, AnExpiredGenerationIsUnlistedAndDropped) {
     seal("25 hours");
     fence(0, "1 minute");
     feed(1, "1 minute");
-    const RetentionReport report = look();
-    EXPECT_EQ(report.unlisted, 1);
-    EXPECT_EQ(report.dropped, 1);
+    EXPECT_EQ(look().unlisted, 1);
+    EXPECT_EQ(look().dropped, 1);
     EXPECT_EQ(tables(), 1);
     EXPECT_EQ(look().unlisted, 0) << "the current generation must stay";
 }
@@ -130,7 +129,7 @@ TEST_F(Retention, OutsideOfItsHoursALedgerSealsAndLetsNothingGo) {
     const RetentionReport within = look();
     EXPECT_FALSE(within.waits_for_hours);
     EXPECT_EQ(within.unlisted, 1);
-    EXPECT_EQ(within.dropped, 2);
+    EXPECT_EQ(within.dropped, 1) << "what was unlisted before";
 }
 
 TEST_F(Retention, AGenerationWithinItsRetentionStays) {
@@ -306,6 +305,7 @@ TEST_F(Retention, ADropDoesNotDeadlockWithAReaderThatWaitsForTheLock) {
     seal("25 hours");
     fence(0, "1 minute");
     feed(1, "1 minute");
+    ASSERT_EQ(look().unlisted, 1);
     // Has read the generation, and will want the ledger's lock while the DROP waits for this very
     // read.
     Database reader(schema_.server().dsn);

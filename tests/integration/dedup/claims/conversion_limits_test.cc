@@ -30,9 +30,8 @@ TEST_F(ConversionTest, NothingExpiresSooner) {
         "sealed_at FROM generations WHERE generation = 2) + interval '24 hours 1 us'");
     RetentionJob job({.connection = schema_.worker(), .ledgers = {}});
     Connection session(schema_.worker());
-    const RetentionReport report = job.look(session, ledger_);
-    EXPECT_EQ(report.unlisted, 2);
-    EXPECT_EQ(report.dropped, 2);
+    EXPECT_EQ(job.look(session, ledger_).unlisted, 2);
+    EXPECT_EQ(job.look(session, ledger_).dropped, 2);
     EXPECT_EQ(tables("(sealed|filters|batches)_1_[12]"), 0);
     EXPECT_EQ(tables("(sealed|filters|batches)_1_[34]"), 6);
 }
