@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 
-#include "schemas/migrations.h"
 #include "tests/faults/campaign/injector.h"
 #include "tests/faults/campaign/request_log.h"
 #include "tests/support/eventually.h"
@@ -24,26 +23,19 @@ constexpr int looks_at_rest = 25;
 constexpr milliseconds between_looks{100};
 constexpr std::uint64_t longest_range = 40;
 
-// The functions of the last migration once more, between two changes of the fences' table.
+// Every function of the schema once more, between two changes of the fences' table.
 std::string upgrade_of(const std::string& schema) {
-    std::string text =
-        "BEGIN; SET LOCAL lock_timeout = '20s'; SET LOCAL statement_timeout = '25s'; "
-        "ALTER TABLE {schema}.fences ADD COLUMN of_an_upgrade integer; ";
-    const std::string_view up = migrations().back().up;
-    const std::string_view create = "CREATE FUNCTION";
-    const std::string_view end = "$$;";
-    for (auto at = up.find(create); at != std::string_view::npos; at = up.find(create, at)) {
-        const auto after = up.find(end, at) + end.size();
-        text += "CREATE OR REPLACE FUNCTION";
-        text += up.substr(at + create.size(), after - at - create.size());
-        at = after;
-    }
-    text += " ALTER TABLE {schema}.fences DROP COLUMN of_an_upgrade; COMMIT";
-    const std::string mark = "{schema}";
-    for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
-        text.replace(at, mark.size(), schema);
-    }
-    return text;
+    return "BEGIN; SET LOCAL lock_timeout = '20s'; SET LOCAL statement_timeout = '25s'; "
+           "ALTER TABLE " +
+           schema +
+           ".fences ADD COLUMN of_an_upgrade integer; "
+           "DO $upgrade$ DECLARE made text; BEGIN "
+           "FOR made IN SELECT pg_get_functiondef(oid) FROM pg_proc WHERE prokind = 'f' "
+           "AND pronamespace = '" +
+           schema +
+           "'::regnamespace LOOP EXECUTE made; END LOOP; END $upgrade$; "
+           "ALTER TABLE " +
+           schema + ".fences DROP COLUMN of_an_upgrade; COMMIT";
 }
 
 // The offset where the fence stands, once it has not moved for a while; -1 where it does not rest.
