@@ -1,11 +1,14 @@
-"""Versions, roles, arguments, errors and keys."""
+"""Versions, roles, arguments, errors, pauses and keys."""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -28,6 +31,8 @@ from onceward_inbox import (
     once,
     uuid7,
 )
+from onceward_inbox.drivers import drive
+from onceward_inbox.once import _Once
 
 INBOX = Inbox("python calls", ledger="python")
 
@@ -141,6 +146,36 @@ def test_pauses_grow_up_to_a_bound() -> None:
     for tried in range(1, 20):
         longest = min(2.0, 0.05 * 2 ** (tried - 1))
         assert longest / 2 <= Retries().pause(tried) <= longest * 1.5
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["sync", "async"])
+def test_an_extension_that_failed_is_tried_again_while_the_lease_is_held(
+    waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first extension comes at half of the hold; one that failed again at a tenth of it."""
+    answers: list[bool | Exception] = [True, ConnectionError(), ConnectionError(), True, False]
+    pauses: list[float] = []
+
+    class Done(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            pauses.append(timeout or 0)
+            return False
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    async def answer(work: Callable[[Any], Awaitable[bool]]) -> bool:
+        said = answers.pop(0)
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    transactions = SimpleNamespace(waits=waits, once=answer)
+    call: Any = SimpleNamespace(hold=timedelta(seconds=60), transactions=transactions)
+    lease: Any = SimpleNamespace(digest=uuid.uuid4())
+    drive(_Once._extend(call, lease, Done()))
+    assert pauses == [30, 30, 6, 6, 30]
 
 
 def test_uuid7() -> None:

@@ -177,19 +177,29 @@ async function outside(call: Call, work: (downstreamKey: string) => unknown): Pr
   return result.body as string;
 }
 
-// Extends the lease whenever half of it is over. An extension that fails is tried again after that
-// time; if none succeeds, the lease runs out as if this process had ended.
+// Extends the lease whenever half of it is over. An extension that fails is tried again after a
+// tenth of it; if none succeeds, the lease runs out as if this process had ended.
 function keepHeld(call: Call, lease: Lease, hold: number): { stop(): Promise<void> } {
-  let last: Promise<unknown> = Promise.resolve();
-  const extend = (): void => {
-    last = inTransaction(call.pool, (client) => call.inbox.extendLease(client, lease, hold));
-    last.catch(() => {});
+  const ended = new AbortController();
+  const run = async (): Promise<void> => {
+    let pause = hold / 2;
+    for (;;) {
+      await sleep(pause, undefined, { signal: ended.signal });
+      try {
+        const extend = (client: PoolClient): Promise<boolean> =>
+          call.inbox.extendLease(client, lease, hold);
+        if (!(await inTransaction(call.pool, extend))) return;
+        pause = hold / 2;
+      } catch {
+        pause = Math.max(hold / 10, 20); // again, while the lease is still ours
+      }
+    }
   };
-  const timer = setInterval(extend, Math.max(hold / 2, 1));
+  const last = run().catch(() => {}); // its sleep was ended
   return {
     async stop() {
-      clearInterval(timer);
-      await last.catch(() => {});
+      ended.abort();
+      await last;
     },
   };
 }

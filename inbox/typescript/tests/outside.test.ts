@@ -80,6 +80,32 @@ test("outside: the lease is extended while the function runs", needsDatabase, as
   assert.equal(calls, 1);
 });
 
+test("outside: an extension that failed is tried again before the lease ends", async () => {
+  // A database that knows the calls alone: the first extension is lost.
+  const hold = 4000;
+  let extensions = 0;
+  let leased = 0;
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const query = async (words: string | { text: string }): Promise<unknown> => {
+    const text = typeof words === "string" ? words : words.text;
+    const row: Record<string, string> = { outcome: "fresh", version: "1", yes: "t" };
+    if (text.includes(".lease(")) leased = Date.now();
+    if (text.includes(".extend_lease(") && ++extensions === 1) throw new Error("it was lost");
+    if (extensions === 2) end();
+    return { command: text, rows: [row] };
+  };
+  const client = { query, on() {}, removeListener() {}, release() {} } as unknown as PoolClient;
+  const charge = once(
+    outside("charge", { hold, pool: { connect: async () => client } }),
+    (_: string, { amount }: Order) => ended.then(() => amount),
+  );
+  assert.equal(await charge(order), 5);
+  assert.equal(extensions, 2);
+  const after = Date.now() - leased;
+  assert.ok(after < hold, `the second extension came after ${after} ms`);
+});
+
 test("outside: the COMMITs of lease and end are in doubt", needsDatabase, async () => {
   const operation = fresh("charge");
   let calls = 0;

@@ -235,11 +235,12 @@ class _Once:
             done.set()
 
     async def _extend(self, lease: Lease, done: threading.Event) -> None:
-        half = self.hold.total_seconds() / 2
+        hold = self.hold.total_seconds()
+        pause = hold / 2
         while True:
             if self.transactions.waits:
-                await asyncio.sleep(half)
-            elif done.wait(half):
+                await asyncio.sleep(pause)
+            elif done.wait(pause):
                 return
             try:
                 ours = await self.transactions.once(
@@ -247,9 +248,11 @@ class _Once:
                 )
             except Exception:
                 _log.warning("the lease of %s was not extended", lease.digest, exc_info=True)
+                pause = max(hold / 10, 0.02)  # again, while the lease is still ours
                 continue
             if not ours:
                 return
+            pause = hold / 2
 
 
 def _json(value: Any) -> bytes:
