@@ -81,6 +81,7 @@ type problemKind struct {
 
 var (
 	malformedRequest = problemKind{400, "malformed-request", "The request is not well formed"}
+	tenantMissing    = problemKind{400, "tenant-missing", "The tenant is missing"}
 	keyMissing       = problemKind{400, "key-missing", "The idempotency key is missing"}
 	keyMalformed     = problemKind{400, "key-malformed", "The idempotency key is not valid"}
 	keyInFlight      = problemKind{409, "key-in-flight",

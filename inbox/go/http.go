@@ -21,8 +21,8 @@ import (
 type HandlerOptions struct {
 	Inbox   *Inbox
 	Methods []string // that need a key; POST and PATCH if empty; others pass through untouched
-	// Tenant returns whose key it is. Without it all clients share their keys, and one client could
-	// get the answer to another's request.
+	// Tenant returns whose key it is; a request for which that is empty gets 400. Without Tenant all
+	// clients share their keys, and one client could get the answer to another's request.
 	Tenant    func(*http.Request) string
 	MintedAt  func(key string) (time.Time, bool) // such as MintedAtOfUUID7
 	MaxBody   int64                              // bytes of a request; 1 MiB if 0
@@ -95,7 +95,13 @@ func serve(db Beginner, options HandlerOptions, next http.Handler, w http.Respon
 	c := call{db: db, in: options.Inbox, key: key, retry: options.Retry, noWait: true,
 		options: ClaimOptions{Fingerprint: requestFingerprint(r, body)}}
 	if options.Tenant != nil {
-		c.in = c.in.ForTenant(options.Tenant(r))
+		tenant := options.Tenant(r)
+		if tenant == "" {
+			// Such requests would share their keys.
+			problem{tenantMissing, "This operation needs a tenant.", 0}.send(w)
+			return
+		}
+		c.in = c.in.ForTenant(tenant)
 	}
 	if options.MintedAt != nil {
 		c.options.MintedAt, _ = options.MintedAt(key)

@@ -284,6 +284,15 @@ func TestTenantsHaveKeysOfTheirOwn(t *testing.T) {
 	equal(t, "effects", effects(t, pool, s.operation), 2)
 }
 
+func TestARequestWithoutATenantIsRefused(t *testing.T) {
+	// There is no database: it is not asked.
+	s := newShop(t, nil, inbox.HandlerOptions{Tenant: func(r *http.Request) string {
+		return r.URL.Query().Get("tenant")
+	}}, nil)
+	s.isProblem(s.send("POST", "/", "", "k"), 400, "tenant-missing")
+	equal(t, "runs", s.runs.Load(), 0)
+}
+
 func TestARequestWhoseKeyIsInFlight(t *testing.T) {
 	pool := openPool(t, func(config *pgxpool.Config) {
 		config.ConnConfig.RuntimeParams["lock_timeout"] = "100ms"

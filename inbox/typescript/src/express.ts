@@ -40,7 +40,10 @@ export interface MiddlewareOptions<R = Request> {
   methods?: string[];
   /** "Idempotency-Key". */
   header?: string;
-  /** Whose key it is. Without it, all callers share their keys and see each other's answers. */
+  /**
+   * Whose key it is; a request for which that is missing or "" gets 400. Without this function, all
+   * callers share their keys and see each other's answers.
+   */
   tenant?: (request: R) => string;
   /** When a key was minted, such as `mintedAtOfUuid7`. */
   mintedAt?: (key: Key) => Time | undefined;
@@ -96,7 +99,7 @@ class Exchange<R extends Request> {
     const { tenant, maxRequestBytes = 1_048_576 } = this.options;
     const { key, written } = http.readKey(request, this.header);
     response.setHeader(this.header, written);
-    if (tenant !== undefined) this.inbox = this.inbox.with({ tenant: tenant(request) });
+    if (tenant !== undefined) this.inbox = this.inbox.with({ tenant: this.tenantOf(tenant) });
     const body = await http.readBody(request, maxRequestBytes);
     this.key = key;
     this.fingerprint = http.requestFingerprint(request, body);
@@ -109,6 +112,13 @@ class Exchange<R extends Request> {
     const held = new HeldAnswer(response);
     held.onEnd = (answer) => void this.settle(open, claim, held, answer);
     return this.next();
+  }
+
+  private tenantOf(tenant: (request: R) => string): string {
+    const found: string | null | undefined = tenant(this.request);
+    // Such requests would share their keys.
+    if (!found) throw new Problem("tenant-missing", "This operation needs a tenant.");
+    return found;
   }
 
   // Opens a transaction and claims the key in it; the same attempt each time.

@@ -14,6 +14,7 @@ export interface HttpRequest extends IncomingMessage {
 
 // As Onceward's front door names them.
 const problems = {
+  "tenant-missing": [400, "The tenant is missing"],
   "key-missing": [400, "The idempotency key is missing"],
   "key-malformed": [400, "The idempotency key is not valid"],
   "key-in-flight": [409, "A request with this idempotency key is still being processed"],

@@ -97,8 +97,9 @@ export class Inbox {
     Object.freeze(this);
   }
 
-  /** The same with changes, such as another tenant. */
+  /** The same with changes, such as another tenant. A change to undefined is refused. */
   with(changes: Partial<InboxOptions>): Inbox {
+    for (const [name, value] of Object.entries(changes)) values.textValue(value, name);
     const made = new Inbox({ ...this, ...changes });
     if (made.schema === this.schema) made.#version = this.#version;
     return made;

@@ -14,7 +14,14 @@ import {
 } from "./errors.js";
 import type { ClaimOptions, Inbox, Result } from "./inbox.js";
 import { inTransaction, repeated, type Lender, type Retries } from "./transaction.js";
-import type { Claim, Fingerprint, Key, Lease, Time } from "./values.js";
+import {
+  tenantValue,
+  type Claim,
+  type Fingerprint,
+  type Key,
+  type Lease,
+  type Time,
+} from "./values.js";
 
 interface Options<A extends unknown[]> {
   pool: Lender;
@@ -23,7 +30,7 @@ interface Options<A extends unknown[]> {
   key: string | ((...args: A) => Key);
   /** What must be the same if the key is the same. */
   fingerprint?: (...args: A) => Fingerprint;
-  /** Whose key it is, instead of the inbox's tenant. */
+  /** Whose key it is, instead of the inbox's tenant. Nothing, or "", is an ArgumentError. */
   tenant?: (...args: A) => string;
   /** When a key was minted, such as `mintedAtOfUuid7`. */
   mintedAt?: (key: Key) => Time | undefined;
@@ -77,7 +84,7 @@ export function once<A extends unknown[], R>(
     const made = typeof key === "function" ? key(...args) : named(args[0]);
     const call: Call = {
       ...options,
-      inbox: tenant === undefined ? inbox : inbox.with({ tenant: tenant(...args) }),
+      inbox: tenant === undefined ? inbox : inbox.with({ tenant: tenantValue(tenant(...args)) }),
       key: made,
       claim: {
         attempt: randomUUID(),

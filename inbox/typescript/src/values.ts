@@ -59,6 +59,13 @@ export function textValue(value: unknown, name: string): string {
   return value;
 }
 
+/** Whose key it is, as a function says. DANGER: without it, callers would share their keys. */
+export function tenantValue(value: unknown): string {
+  const tenant = textValue(value, "a tenant");
+  if (tenant === "") throw new ArgumentError("the tenant is missing");
+  return tenant;
+}
+
 /** Both kinds of key are sent as bytes, so that U+0000 gets the same error in both. */
 export function keyValue(key: unknown): Buffer {
   return key instanceof Uint8Array ? bytesOf(key) : Buffer.from(textValue(key, "a key"));

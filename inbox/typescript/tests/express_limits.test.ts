@@ -76,6 +76,25 @@ test("tenants do not see each other's answers", needsDatabase, () =>
   ),
 );
 
+test("a request without a tenant is refused", () =>
+  withShop(
+    express,
+    async (shop) => {
+      for (const target of ["/orders", "/orders?tenant="]) {
+        const answer = await shop.post("o-1", {}, target);
+        const { type } = JSON.parse(answer.text) as { type: string };
+        assert.deepEqual([answer.status, type], [400, "/onceward/problems/tenant-missing"]);
+      }
+      assert.equal(shop.calls, 0);
+    },
+    // There is no database: it is not asked.
+    {
+      pool: { connect: () => assert.fail("a connection was lent") },
+      tenant: (request) => request.query["tenant"] as string,
+    },
+  ),
+);
+
 test("an answer that is too large commits nothing", needsDatabase, () =>
   withShop(express, async (shop) => {
     shop.then = (response) => response.set("X-Large", "1").send("x".repeat(70_000));

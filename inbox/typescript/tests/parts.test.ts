@@ -13,6 +13,7 @@ import {
   LedgerError,
   isRetryable,
   mintedAtOfUuid7,
+  once,
   uuid7,
   type Claim,
 } from "../src/index.js";
@@ -90,6 +91,19 @@ test("wrong types are refused before anything is sent", async () => {
   }
   assert.throws(() => new Inbox({ operation: undefined as never }), ArgumentError);
   assert.throws(() => new Inbox({ operation: "pay", tenant: 5 as never }), ArgumentError);
+});
+
+test("a tenant that is missing is refused before anything is sent", async () => {
+  const pool = { connect: () => assert.fail("a connection was lent") } as never;
+  const inbox = new Inbox({ operation: "pay", tenant: "t" });
+  for (const missing of [undefined, null, ""]) {
+    const options = { pool, inbox, key: () => "k", tenant: () => missing as string };
+    const inside = once({ mode: "inside", ...options }, () => assert.fail("it ran"));
+    const outside = once({ mode: "outside", ...options }, () => assert.fail("it ran"));
+    await assert.rejects(inside(), ArgumentError);
+    await assert.rejects(outside(), ArgumentError);
+  }
+  assert.throws(() => inbox.with({ tenant: undefined as never }), ArgumentError);
 });
 
 test("an inbox does not change", () => {

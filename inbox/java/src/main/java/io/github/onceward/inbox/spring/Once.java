@@ -37,7 +37,7 @@ public @interface Once {
     /** When the key was made, in SpEL: an Instant or null. */
     String mintedAt() default "";
 
-    /** Whose key it is, in SpEL. */
+    /** Whose key it is, in SpEL. Null and an empty text are refused. */
     String tenant() default "";
 
     String kind() default "id";

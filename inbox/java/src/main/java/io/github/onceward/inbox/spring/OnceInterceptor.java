@@ -67,7 +67,7 @@ public final class OnceInterceptor implements MethodInterceptor {
         Plan plan = plans.computeIfAbsent(method, this::planOf);
         Key key = keyOf(plan.once(), method, invocation);
         Inbox inbox = plan.once().tenant().isEmpty() ? plan.inbox()
-            : plan.inbox().tenant(String.valueOf(value(plan.once().tenant(), method, invocation)));
+            : plan.inbox().tenant(tenantOf(plan.once(), method, invocation));
         try {
             if (plan.once().mode() == Once.Mode.OUTSIDE) {
                 return outside(transactions.get(), inbox, key, plan.options(),
@@ -124,6 +124,15 @@ public final class OnceInterceptor implements MethodInterceptor {
         }
         return once.mintedAt().isEmpty() ? key
             : key.mintedAt((Instant) value(once.mintedAt(), method, invocation));
+    }
+
+    private String tenantOf(Once once, Method method, MethodInvocation invocation) {
+        Object tenant = value(once.tenant(), method, invocation);
+        // DANGER: callers whose tenant is missing would share their keys.
+        if (tenant == null || tenant.toString().isEmpty()) {
+            throw new InboxException.Argument("@Once: the tenant is missing");
+        }
+        return tenant.toString();
     }
 
     private static String text(Object value, String what) {

@@ -90,6 +90,12 @@ class OnceAnnotationTest {
             return 1;
         }
 
+        @Once(operation = "java-tenant", key = "#id", ledger = "java", tenant = "#tenant")
+        public Integer ofTenant(String id, Object tenant) {
+            effect();
+            return runs;
+        }
+
         public int others() {
             return 7;
         }
@@ -227,6 +233,18 @@ class OnceAnnotationTest {
         assertThrows(InboxException.Ledger.class, () -> shop.inNoLedger(id));
         assertEquals("OW004", assertThrows(InboxException.Argument.class, () ->
             shop.pay(new Order(id, 5, Instant.parse("2999-01-01T00:00:00Z")))).sqlState());
+    }
+
+    @Test
+    void aMissingTenantIsRefused() throws SQLException {
+        for (Object missing : new Object[] {null, ""}) {
+            assertEquals("OW004", assertThrows(InboxException.Argument.class,
+                () -> shop.ofTenant(id, missing)).sqlState());
+        }
+        assertEquals(0, effects());
+        assertEquals(1, shop.ofTenant(id, "null"));
+        assertEquals(2, shop.ofTenant(id, 17));
+        assertEquals(1, shop.ofTenant(id, "null"));
     }
 
     @Test
