@@ -1,5 +1,7 @@
 #include "inbox/cpp/claim.h"
 
+#include <pqxx/nontransaction>
+
 #include "inbox/cpp/statement.h"
 
 namespace onceward::pqxx {
@@ -26,10 +28,18 @@ Claim claim_of(const ::pqxx::row& row) {
             .result = result_of(row, 4)};
 }
 
+// The statements of a nontransaction commit one by one: the claim without its effect.
+void need_transaction(const ::pqxx::transaction_base& transaction) {
+    if (dynamic_cast<const ::pqxx::nontransaction*>(&transaction) != nullptr) {
+        throw Refused(Refusal::argument, "a claim needs a transaction, not a pqxx::nontransaction");
+    }
+}
+
 }  // namespace
 
 Claim claim(::pqxx::transaction_base& transaction, const Inbox& inbox, std::string_view key,
             const ClaimOptions& options) {
+    need_transaction(transaction);
     return claim_of(run(transaction, inbox,
                         "SELECT " + claim_columns() +
                             " FROM {schema}.claim($1::text, $2::text, $3::text, $4::bytea, "
@@ -42,6 +52,7 @@ Claim claim(::pqxx::transaction_base& transaction, const Inbox& inbox, std::stri
 
 void finish(::pqxx::transaction_base& transaction, const Inbox& inbox, const Claim& claim,
             const Result& result) {
+    need_transaction(transaction);
     run(transaction, inbox,
         "SELECT {schema}.finish($1::uuid, $2::uuid, $3::integer, $4::jsonb, $5::bytea, "
         "$6::boolean, $7::text, $8::text)",
@@ -51,6 +62,7 @@ void finish(::pqxx::transaction_base& transaction, const Inbox& inbox, const Cla
 
 std::vector<Claim> claim_many(::pqxx::transaction_base& transaction, const Inbox& inbox,
                               std::span<const std::string> keys, const ManyOptions& options) {
+    need_transaction(transaction);
     const ::pqxx::result answers =
         run(transaction, inbox,
             "SELECT " + claim_columns() +
@@ -67,6 +79,7 @@ std::vector<Claim> claim_many(::pqxx::transaction_base& transaction, const Inbox
 
 void finish_many(::pqxx::transaction_base& transaction, const Inbox& inbox,
                  std::span<const Claim> claims, int status) {
+    need_transaction(transaction);
     std::vector<std::optional<std::string>> digests;
     std::optional<Uuid> attempt;
     for (const Claim& claim : claims) {

@@ -11,7 +11,8 @@
 //     }
 //
 // once() of inbox/cpp/once.h does this, with what follows a lost COMMIT. Each function throws
-// Refused, and what libpqxx throws. A key is 1 to 255 bytes without NUL.
+// Refused, and what libpqxx throws. A pqxx::nontransaction is Refused with OW004: its statements
+// commit one by one. A key is 1 to 255 bytes without NUL.
 
 #include <span>
 #include <string>

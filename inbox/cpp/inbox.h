@@ -1,8 +1,9 @@
 #pragma once
 // Describes keys for the claims and leases of a program that uses libpqxx. The calls are the SQL
-// functions of Onceward's schema (docs/inbox.md). They run in the caller's transaction, of any
-// type of libpqxx, and never end it. An Inbox is immutable and holds no connection: any number of
-// threads may use one. The first call of each Inbox checks the version of the functions.
+// functions of Onceward's schema (docs/inbox.md). They run in the caller's transaction and never
+// end it. It is of any type of libpqxx, but claims are refused in a nontransaction. An Inbox is
+// immutable and holds no connection: any number of threads may use one. The first call of each
+// Inbox checks the version of the functions.
 
 #include <pqxx/transaction_base>
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "inbox/cpp/claim.h"
+#include "inbox/cpp/lease.h"
 #include "support.h"
 
 namespace onceward::pqxx {
@@ -83,6 +84,21 @@ TEST_F(Refusals, ClaimsOfTwoAttemptsAreNotFinishedAtOnce) {
     const Inbox inbox{.operation = new_operation(), .ledger = "cpp_calls"};
     const std::vector<Claim> two{claim(transaction_, inbox, "a"), claim(transaction_, inbox, "b")};
     EXPECT_EQ(refusal_of([&] { finish_many(transaction_, inbox, two); }), "OW004");
+}
+
+TEST_F(Refusals, AClaimWithoutATransactionIsAnArgument) {
+    Inbox inbox{.operation = new_operation(), .ledger = "cpp_calls"};
+    const std::vector<Claim> claims{claim(transaction_, inbox, "k")};
+    const std::vector<std::string> keys{"k"};
+    ::pqxx::connection connection(dsn());
+    ::pqxx::nontransaction alone(connection);
+    EXPECT_EQ(refusal_of([&] { claim(alone, inbox, "k"); }), "OW004");
+    EXPECT_EQ(refusal_of([&] { finish(alone, inbox, claims[0]); }), "OW004");
+    EXPECT_EQ(refusal_of([&] { claim_many(alone, inbox, keys); }), "OW004");
+    EXPECT_EQ(refusal_of([&] { finish_many(alone, inbox, claims); }), "OW004");
+    // A call of a lease may be alone.
+    inbox.ledger = "cpp_leases";
+    EXPECT_TRUE(release_lease(alone, inbox, lease(alone, inbox, "k")));
 }
 
 TEST_F(Refusals, ASchemaWithoutAnInboxIsAnotherVersion) {

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from database import DSN, execute
+from database import DSN, KINDS, TestConnection, execute
 from psycopg import conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import PoolTimeout
@@ -109,6 +109,30 @@ def test_wrong_types_are_found_before_anything_is_sent(tx: psycopg.Connection[An
             call()
     # The transaction goes on: nothing has reached it.
     assert calls.claim(tx, "k").outcome == "duplicate"
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize("kind", KINDS)
+def test_claims_in_autocommit_are_refused_if_no_transaction_is_open(kind: str) -> None:
+    async def scenario() -> None:
+        connection = TestConnection(kind, autocommit=True)
+        await connection.open()
+        try:
+            await connection.sql("BEGIN")
+            claim = await connection.call(INBOX, "claim", "k")
+            await connection.sql("ROLLBACK")
+            assert claim.fresh
+            calls: list[tuple[str, Any]] = [("claim", "k"), ("claim_many", ["k"])]
+            for name, argument in [*calls, ("finish", claim), ("finish_many", [claim])]:
+                with pytest.raises(ArgumentError, match="autocommit"):
+                    await connection.call(INBOX, name, argument)
+            leases = dataclasses.replace(INBOX, ledger="python_leases")
+            lease = await connection.call(leases, "lease", str(uuid.uuid4()))
+            assert await connection.call(leases, "release_lease", lease)
+        finally:
+            await connection.close()
+
+    asyncio.run(scenario())
 
 
 def test_lists_of_different_lengths_are_refused(tx: psycopg.Connection[Any]) -> None:

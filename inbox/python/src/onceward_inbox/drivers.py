@@ -60,6 +60,30 @@ def is_async(tx: object) -> bool:
     return inspect.iscoroutinefunction(execute)
 
 
+async def need_transaction(tx: Any) -> None:
+    """Refuses a connection in autocommit on which no transaction is open."""
+    driver = await _driver_of(tx)
+    if (
+        getattr(driver, "autocommit", False)
+        and driver.info.transaction_status == TransactionStatus.IDLE
+    ):
+        raise ArgumentError(
+            "the connection is in autocommit, and no transaction is open: "
+            "a claim would be committed without its effect"
+        )
+
+
+async def _driver_of(tx: Any) -> Any:
+    """The driver's connection, which SQLAlchemy keeps in its own ones."""
+    waits = is_async(tx)
+    if isinstance(tx, (psycopg.Connection, psycopg.AsyncConnection)):
+        return tx
+    if hasattr(tx, "get_bind"):  # a session
+        tx = await tx.connection() if waits else tx.connection()
+    raw = await tx.get_raw_connection() if waits else tx.connection
+    return raw.driver_connection
+
+
 @lru_cache(maxsize=256)
 def _sqlalchemy_text(sql: str) -> Any:
     import re

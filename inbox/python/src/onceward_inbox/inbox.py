@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeAlia
 from uuid import UUID
 
 from .answers import Answer, Claim, Lease, read_answer
-from .drivers import drive, is_async, rows
+from .drivers import drive, is_async, need_transaction, rows
 from .errors import ArgumentError, VersionError, sqlstate_of
 from .keys import fingerprint_of
 
@@ -41,6 +41,8 @@ class Statement(Generic[R]):
 
 async def run(tx: Any, inbox: Inbox, statement: Statement[R]) -> R:
     """Runs a call of the inbox, after the check of the version."""
+    if statement.function in _IN_TRANSACTION:
+        await need_transaction(tx)
     if not inbox._checked:
         await _check_version(tx, inbox)
     if not statement.arguments:
@@ -287,6 +289,8 @@ class Inbox:
         }
 
 
+# They belong to a transaction that has the effect too; a call of a lease may be alone.
+_IN_TRANSACTION = ("claim", "claim_many", "finish", "finish_many")
 _OPTIONAL = ("fingerprint", "fingerprints", "attempt", "minted_at")
 _TYPES = {
     **dict.fromkeys(("operation", "tenant", "kind", "ledger"), "text"),
