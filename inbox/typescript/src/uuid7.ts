@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 
-import type { Key } from "./values.js";
+import { bytesOf, type Key } from "./values.js";
 
 const version7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
@@ -15,8 +15,9 @@ export function uuid7(): string {
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** When a key was minted; undefined if it is not a UUID of version 7. */
+/** When a key was minted, as text or bytes; undefined if it is not a UUID of version 7. */
 export function mintedAtOfUuid7(key: Key): Date | undefined {
-  if (typeof key !== "string" || !version7.test(key)) return undefined;
-  return new Date(parseInt(key.slice(0, 8) + key.slice(9, 13), 16));
+  const text = key instanceof Uint8Array ? bytesOf(key).toString("latin1") : key;
+  if (typeof text !== "string" || !version7.test(text)) return undefined;
+  return new Date(parseInt(text.slice(0, 8) + text.slice(9, 13), 16));
 }

@@ -19,7 +19,7 @@ import {
 } from "../src/index.js";
 import { translated } from "../src/errors.js";
 
-test("a UUID of version 7 has its time", () => {
+test("a UUID of version 7 has its time, as text and as bytes", () => {
   const before = Date.now();
   const keys = Array.from({ length: 100 }, uuid7);
   assert.equal(new Set(keys).size, 100);
@@ -31,7 +31,12 @@ test("a UUID of version 7 has its time", () => {
   // The example of RFC 9562, A.6.
   const example = mintedAtOfUuid7("017F22E2-79B0-7CC3-98C4-DC0C0C07398F");
   assert.equal(example?.toISOString(), "2022-02-22T19:22:22.000Z");
-  for (const other of ["", "k", "919108f7-52d1-4320-9bac-f847db4148a8", Buffer.from(uuid7())]) {
+  const bytes = Buffer.from("017F22E2-79B0-7CC3-98C4-DC0C0C07398F");
+  for (const one of [bytes, new Uint8Array(bytes)]) {
+    assert.equal(mintedAtOfUuid7(one)?.toISOString(), "2022-02-22T19:22:22.000Z");
+  }
+  const random = "919108f7-52d1-4320-9bac-f847db4148a8";
+  for (const other of ["", "k", random, Buffer.from(random), Buffer.from([0xff])]) {
     assert.equal(mintedAtOfUuid7(other), undefined);
   }
 });
