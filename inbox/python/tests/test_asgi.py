@@ -202,11 +202,33 @@ def test_a_commit_in_doubt_is_one_effect(kind: str, forward: bool) -> None:
     async def scenario(client: httpx.AsyncClient, runs: dict[str, int]) -> None:
         answer = await client.post("/orders", headers=key_header(key))
         assert (answer.status_code, answer.json()["run"]) == (201, 1 if forward else 2)
+        # In either case it is the first answer, and not a stored one.
+        assert "idempotent-replayed" not in answer.headers
+        assert "set-cookie" in answer.headers
+        assert answer.headers.get_list("idempotency-key") == [key]
 
     with CuttingProxy(DSN, forward=forward) as proxy:
         play(kind, scenario, proxy.dsn)
         assert proxy.left == 0
     assert effects(key) == 1
+
+
+def test_a_stored_refusal_whose_commit_is_in_doubt_is_not_replayed(kind: str) -> None:
+    key = new_key()
+
+    async def scenario(client: httpx.AsyncClient, runs: dict[str, int]) -> None:
+        path = "/orders?status=409"
+        answer = await client.post(path, headers=key_header(key), content=b"twice")
+        assert (answer.status_code, answer.json()) == (409, {"detail": "as wanted"})
+        assert "idempotent-replayed" not in answer.headers
+        again = await client.post(path, headers=key_header(key), content=b"twice")
+        assert (again.status_code, again.content) == (409, answer.content)
+        assert again.headers["idempotent-replayed"] == "true"
+
+    with CuttingProxy(DSN) as proxy:
+        assert play(kind, scenario, proxy.dsn) == {key: 1}
+        assert proxy.left == 0
+    assert effects(key) == 0
 
 
 def test_a_lost_connection_is_one_effect(kind: str) -> None:

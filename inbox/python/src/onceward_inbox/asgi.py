@@ -178,8 +178,10 @@ class OncewardMiddleware:
             "minted_at": minted_at,
         }
         made: _Answer | None = None
+        last: _Answer | None = None
 
         async def work(tx: Any) -> _Answer:
+            nonlocal last
             try:
                 claim = await inbox.claim.inside(tx, key, **named)
             except BusyError:
@@ -190,12 +192,13 @@ class OncewardMiddleware:
                     raise
                 raise _NotStored(_problem("key-malformed", str(error))) from None
             if not claim.fresh:
-                return _stored(claim)
-            answer = made or await self._handled(scope, receive, body, tx)
-            if answer.status >= 500 or answer.status in _NOT_STORED_STATUS:
-                raise _NotStored(answer)
-            await self._finish(tx, inbox, claim, answer)
-            return answer
+                # A COMMIT in doubt took effect: this is still the first answer, with all headers.
+                return last if last and claim.mine else _stored(claim)
+            last = made or await self._handled(scope, receive, body, tx)
+            if last.status >= 500 or last.status in _NOT_STORED_STATUS:
+                raise _NotStored(last)
+            await self._finish(tx, inbox, claim, last)
+            return last
 
         try:
             try:
