@@ -64,7 +64,8 @@ export interface OutsideOptions<A extends unknown[]> extends Options<A> {
  * The next call then makes it again under the same downstream key; without `honoursKey` it gets
  * OutcomeUnknownError.
  *
- * In both modes, Failed is stored and thrown again to later calls.
+ * In both modes, Failed is stored and thrown again to later calls. In a ledger that keeps no
+ * results, a call after the first one gets OutcomeUnknownError.
  */
 export function once<A extends unknown[], R>(
   options: InsideOptions<A>,
@@ -224,7 +225,8 @@ function storedBody(answer: Claim | Lease): Body {
     case "in_flight":
       throw new InFlightError("remaining" in answer ? (answer.remaining ?? 0) : 0);
     default:
-      return answer.body;
+      if (answer.body !== null) return answer.body;
+      throw new OutcomeUnknownError("the operation took effect, and no result of it is kept");
   }
 }
 

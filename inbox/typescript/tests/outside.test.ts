@@ -5,7 +5,14 @@ import type { PoolClient } from "pg";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ConflictError, Failed, InFlightError, OutcomeUnknownError, once } from "../src/index.js";
+import {
+  ConflictError,
+  Failed,
+  InFlightError,
+  Inbox,
+  OutcomeUnknownError,
+  once,
+} from "../src/index.js";
 import { fresh, needsDatabase, prepare } from "./database.js";
 import { order, outside, pool, type Order } from "./orders.js";
 
@@ -54,6 +61,24 @@ test("outside: without honoursKey the outcome is unknown", needsDatabase, async 
   );
   await assert.rejects(charge(order), /no answer/);
   await runOut(operation);
+  await assert.rejects(charge(order), OutcomeUnknownError);
+  assert.equal(calls, 1);
+});
+
+test("outside: a ledger that keeps no results has none for a repeat", needsDatabase, async () => {
+  const operation = fresh("charge");
+  const ledger = fresh("leases");
+  const text = "SELECT onceward.register_ledger($1, 'lease', stores_results => false)";
+  await pool.query(text, [ledger]);
+  let calls = 0;
+  const charge = once(
+    outside(operation, { inbox: new Inbox({ operation, ledger }) }),
+    (_: string, { amount }: Order) => {
+      calls += 1;
+      return amount;
+    },
+  );
+  assert.equal(await charge(order), 5);
   await assert.rejects(charge(order), OutcomeUnknownError);
   assert.equal(calls, 1);
 });
