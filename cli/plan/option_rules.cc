@@ -86,7 +86,8 @@ constexpr Rule process_rules[] = {
     {"workers", Level::restart, false, "the partitions are spread over another number of members"},
     {"batch.", Level::restart, false, "transactions become larger or smaller"},
     {"kafka.instance_id", Level::restart, false,
-     "the members are new to the group: nobody reads their partitions until the old ones' session ends"},
+     "the members are new to the group: nobody reads their partitions until the old ones' session "
+     "ends"},
 };
 
 bool fits(const Rule& rule, const std::string& option) {

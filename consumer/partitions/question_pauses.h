@@ -1,9 +1,9 @@
 #pragma once
 // When the brokers may be asked about a topic again after a question that failed. Such a question
 // may take seconds, in which the worker does nothing else. But while nobody asks, added partitions
-// are not noticed. So the first pause is short, and each failure in a row doubles it. A failure that
-// took long pauses the questions about all topics: the next one may take as long. Not thread-safe;
-// owns its memory.
+// are not noticed. So the first pause is short, and each failure in a row doubles it. A failure
+// that took long pauses the questions about all topics: the next one may take as long. Not
+// thread-safe; owns its memory.
 
 #include <algorithm>
 #include <chrono>

@@ -21,8 +21,8 @@ struct Value {
         number,
         text,       // `text`: UTF-8, escapes resolved
         bytes,      // `text`: any bytes
-        // `text`: an object or array, raw JSON. Decoders and conversions have checked all of it, and
-        // a number in it may be of any size.
+        // `text`: an object or array, raw JSON. Decoders and conversions have checked all of it,
+        // and a number in it may be of any size.
         json,
         timestamp,  // `integer`: microseconds since 1970 UTC; `text`: the whole time if it is finer
     };
