@@ -44,13 +44,17 @@ struct RetentionOptions {
     std::chrono::milliseconds every{10'000};
     // How long one try waits for the ledger's lock or for a table. All claims of the ledger queue
     // while a rotation waits; a shorter time stalls them less, and may need more tries under load.
-    // After a try that got no lock the next pass comes sooner: see run().
+    // After a try that got no lock the next pass comes sooner (see run()), and waits for the
+    // ledger's lock twice as long.
     std::chrono::milliseconds lock_timeout{50};
     SealingOptions sealing{};
     // `longest` is each ledger's `rotate_after`.
     MergeRule merge{};
     // How long a pass over a ledger merges segments before the other ledgers have their turn.
     std::chrono::milliseconds merging{1000};
+    // The longest wait for the ledger's lock, after passes that did not get it. A shorter one may
+    // never seal a ledger that is always busy; claims queue for as long.
+    std::chrono::milliseconds longest_lock_wait{1600};
 };
 
 // What one pass over a ledger did.
@@ -66,9 +70,18 @@ struct RetentionReport {
     int unlisted = 0;              // generations that expired
     int dropped = 0;               // generations whose tables went; an earlier look unlisted them
     bool busy = false;             // a lock was not available in time; tried again at the next look
+    std::chrono::milliseconds lock_wait{};  // how long the look would wait for the ledger's lock
     bool held_back = false;        // a generation is overdue, because a watermark does not move
     bool waits_for_hours = false;  // what has expired stays until the ledger's purge_hours
     std::int64_t leases = 0;       // keys of a `lease` ledger that were deleted
+};
+
+// What a pass leaves for the next one over the same ledger. A plain value.
+struct PassMemory {
+    // Passes in a row that did not get the ledger's lock in time.
+    int busy_in_a_row = 0;
+    // When the log may say again that it was busy for so long.
+    std::chrono::steady_clock::time_point next_busy_warning{};
 };
 
 class RetentionJob {
@@ -104,6 +117,7 @@ class RetentionJob {
     void look_at_all(Session& session);
     void count(const RetentionReport& report);
     RetentionOptions options_;  // without the ledgers
+    std::map<std::string, PassMemory> memories_;  // by the ledger's name
     std::chrono::steady_clock::time_point next_warning_{};
     mutable Mutex mutex_;
     std::vector<LedgerOptions> ledgers_ ONCEWARD_GUARDED_BY(mutex_);

@@ -49,8 +49,8 @@ const std::vector<std::string> openers{
     "dedup/operator/interventions.cc",    // taking claims out by hand, and erasing results
     "dedup/processor.cc",                 // THE transaction
     "dedup/retention/conversion.cc",      // a rotation, and the switch to a log
+    "dedup/retention/ledger_pass.cc",     // rotation and dropping
     "dedup/retention/merging.cc",         // a merged segment's tables, and its publication
-    "dedup/retention/retention.cc",       // rotation and dropping
     "dedup/retention/sealing.cc",         // a segment's tables, and its publication
     "dedup/retention/segment_writer.cc",  // the blocks and filters of one reading
     "dedup/retention/table_sealing.cc",   // the same of a table

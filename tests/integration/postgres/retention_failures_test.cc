@@ -1,10 +1,13 @@
 // What a pass leaves for the next one, and a ledger that cannot be processed, next to one that can:
 // the job of the workers' processes.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "dedup/ledger/ledger.h"
@@ -19,6 +22,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr const char* take_first_ledger =
+    "BEGIN; SELECT pg_advisory_xact_lock_shared(1330524999, 1)";
+
 class RetentionFailures : public testing::Test {
   protected:
     // A ledger with a table that a crash left unlisted.
@@ -29,6 +35,15 @@ class RetentionFailures : public testing::Test {
         const int ledger = register_ledger(worker, options, "group", name).ledger;
         tables_.push_back("claims_" + std::to_string(ledger) + "_999");
         schema_.database().execute("CREATE TABLE " + tables_.back() + " ()");
+        return options;
+    }
+    // The first ledger, with a claim more than a generation may have.
+    LedgerOptions full_ledger() {
+        LedgerOptions options = ledger_with_table("a");
+        options.rotate_claims = 1;
+        schema_.database().execute(
+            "INSERT INTO claims_1_1 (digest, record_offset, partition, source) VALUES "
+            "(gen_random_uuid(), 1, 0, 1)");
         return options;
     }
     bool is_there(const std::string& table) {
@@ -123,7 +138,7 @@ TEST_F(RetentionFailures, WhatIsInUseIsTriedAgainSoonerThanTheNextPass) {
 TEST_F(RetentionFailures, TheHolderOfALedgersLockIsKnownToTheWorker) {
     const LedgerOptions ledger = ledger_with_table("a");
     support::Database holder(schema_.server().dsn);
-    holder.execute("BEGIN; SELECT pg_advisory_xact_lock_shared(1330524999, 1)");
+    holder.execute(take_first_ledger);
     Connection worker(schema_.worker());
     const auto held = [&] { return worker.query(sql::retention_lock_holders, {ledger.name}); };
     EXPECT_TRUE(support::eventually(10s, [&] { return held().rows() == 1; }));
@@ -140,13 +155,93 @@ TEST_F(RetentionFailures, AHolderWhoseTimeIsHiddenIsNamedAllTheSame) {
     schema_.database().execute("ALTER FUNCTION holders(text) OWNER TO " +
                                std::string(support::worker_role));
     support::Database holder(schema_.server().dsn);
-    holder.execute("BEGIN; SELECT pg_advisory_xact_lock_shared(1330524999, 1)");
+    holder.execute(take_first_ledger);
     Connection worker(schema_.worker());
     const QueryResult held = worker.query(sql::retention_lock_holders, {ledger.name});
     ASSERT_EQ(held.rows(), 1);
     EXPECT_EQ(held.text(0, 0), "pid " + std::to_string(holder.pid()));
     EXPECT_EQ(held.text(0, 2), "hidden");
     EXPECT_EQ(held.integer(0, 3), 0);
+}
+
+TEST_F(RetentionFailures, ABusyLedgerIsWaitedForTwiceAsLongInTheNextPass) {
+    const LedgerOptions ledger = full_ledger();
+    RetentionJob job({.connection = schema_.worker(),
+                      .ledgers = {},
+                      .lock_timeout = 10ms,
+                      .longest_lock_wait = 40ms});
+    Connection worker(schema_.worker());
+    support::Database holder(schema_.server().dsn);
+    holder.execute(take_first_ledger);
+    std::vector<std::chrono::milliseconds> waits;
+    testing::internal::CaptureStderr();
+    for (int pass = 0; pass < 5; ++pass) {
+        const RetentionReport report = job.look(worker, ledger);
+        EXPECT_TRUE(report.busy);
+        EXPECT_FALSE(report.rotated);
+        waits.push_back(report.lock_wait);
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    const std::size_t first = said.find("ledger.lock_busy");
+    EXPECT_NE(first, std::string::npos) << said;
+    EXPECT_EQ(first, said.rfind("ledger.lock_busy")) << "once, at the longest wait";
+    EXPECT_THAT(waits, testing::ElementsAre(10ms, 20ms, 40ms, 40ms, 40ms));
+    holder.execute("COMMIT");
+    EXPECT_TRUE(job.look(worker, ledger).rotated);
+    EXPECT_EQ(job.look(worker, ledger).lock_wait, 10ms) << "it was not busy the last time";
+}
+
+// Two workers, each of which claims before the other one has committed: somebody always holds the
+// lock. A claim that queues is waited for during 300 ms, so no shorter wait of the job gets it.
+TEST_F(RetentionFailures, ALedgerWhoseLockIsNeverFreeIsSealedByALongerWait) {
+    const LedgerOptions ledger = full_ledger();
+    std::promise<void> held;
+    std::jthread claims([&](const std::stop_token& stop) {
+        support::Database one(schema_.server().dsn);
+        support::Database other(schema_.server().dsn);
+        support::Database looker(schema_.server().dsn);
+        support::Database* holder = &one;
+        support::Database* next = &other;
+        holder->execute(take_first_ledger);
+        held.set_value();
+        while (!stop.stop_requested()) {
+            auto taking = std::async(std::launch::async, [&] { next->execute(take_first_ledger); });
+            const auto taken = [&] { return taking.wait_for(0s) == std::future_status::ready; };
+            const std::string queues = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = ";
+            support::eventually(10s, [&] {
+                return taken() || looker.number(queues + std::to_string(next->pid())) == 1;
+            });
+            taking.wait_for(300ms);
+            holder->execute("COMMIT");
+            taking.get();
+            std::swap(holder, next);
+        }
+        holder->execute("COMMIT");
+    });
+    held.get_future().wait();
+    RetentionJob job({.connection = schema_.worker(), .ledgers = {ledger}, .every = 20ms});
+    std::jthread thread([&](std::stop_token stop) { job.run(stop); });
+    EXPECT_TRUE(support::eventually(30s, [&] { return job.counts().rotated > 0; }));
+    EXPECT_GE(job.counts().busy, 3) << "waits of 50, 100 and 200 ms were long enough";
+}
+
+// Claims would queue for nothing. The holder is replaced by one that says so.
+TEST_F(RetentionFailures, ALedgerThatSomebodyKeepsIsNotWaitedForLonger) {
+    const LedgerOptions ledger = full_ledger();
+    schema_.database().execute(
+        "CREATE OR REPLACE FUNCTION holders(ledger text) RETURNS TABLE (pid integer, prepared "
+        "text, role name, application text, state text, since timestamptz) LANGUAGE sql VOLATILE "
+        "AS $$ SELECT 1, NULL::text, 'somebody'::name, ''::text, 'idle in transaction'::text, "
+        "clock_timestamp() - interval '1 minute' $$");
+    support::Database holder(schema_.server().dsn);
+    holder.execute(take_first_ledger);
+    RetentionJob job({.connection = schema_.worker(), .ledgers = {}, .lock_timeout = 10ms});
+    Connection worker(schema_.worker());
+    for (int pass = 0; pass < 3; ++pass) {
+        const RetentionReport report = job.look(worker, ledger);
+        EXPECT_TRUE(report.busy);
+        EXPECT_EQ(report.lock_wait, 10ms);
+    }
 }
 
 }  // namespace
