@@ -14,11 +14,15 @@ namespace onceward {
 namespace {
 
 constexpr std::chrono::milliseconds soon{500};
+// A statement that copies a large segment takes its time. The workers' limit would cancel it, and
+// the next pass would begin it again. Nobody waits for it: locks have limits of their own.
+constexpr auto longest_statement = std::chrono::hours(1);
 
 }  // namespace
 
 RetentionJob::RetentionJob(RetentionOptions options) : options_(std::move(options)) {
     options_.connection.application_name += " retention";
+    options_.connection.statement_timeout = longest_statement;
     use(std::exchange(options_.ledgers, {}));
 }
 

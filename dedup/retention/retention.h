@@ -37,6 +37,7 @@ struct RetentionCounts {
 };
 
 struct RetentionOptions {
+    // For run(), except that its `statement_timeout` is an hour.
     ConnectionOptions connection;
     std::vector<LedgerOptions> ledgers;
     // Time between two passes over each ledger, jittered by a quarter. Longer makes generations
@@ -92,7 +93,8 @@ class RetentionJob {
     // Works on these ledgers from the next pass on; the pace stays. Thread-safe.
     void use(std::vector<LedgerOptions> ledgers);
     // One pass over a ledger, in several short transactions; merges that are due are completed.
-    // Throws PostgresError, but never for a lock.
+    // Throws PostgresError, but never for a lock. A statement that the connection's
+    // `statement_timeout` cancels is such a failure.
     RetentionReport look(Connection& connection, const LedgerOptions& options);
     // Thread-safe.
     RetentionCounts counts() const;

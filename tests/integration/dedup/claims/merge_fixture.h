@@ -49,6 +49,15 @@ class MergeTest : public SealingTest {
         options.merging = -1ms;
         return options;
     }
+    // Publishing a segment, or a merged one, runs this PL/pgSQL first, with the owner's rights.
+    void on_segments(const std::string& statements) {
+        database().execute(
+            "CREATE FUNCTION before_segments() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
+            "AS $$ BEGIN " +
+            statements +
+            " RETURN new; END $$; CREATE TRIGGER before_segments BEFORE INSERT OR UPDATE ON "
+            "segments FOR EACH ROW EXECUTE FUNCTION before_segments()");
+    }
     // Drops the tables that no generation and no segment has, as retention does.
     void drop_replaced() {
         merge({.fewest = 1000});

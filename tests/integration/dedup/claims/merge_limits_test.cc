@@ -217,5 +217,41 @@ TEST_F(MergeTest, AMergeThatBreaksAContractIsAFailureOfItsLedgerAlone) {
     EXPECT_FALSE(job.counts().failed_ledgers.contains("other"));
 }
 
+// DANGER: if the workers' limit cancelled them, they would be made again in every pass.
+TEST_F(MergeTest, RetentionsStatementsMayTakeLongerThanTheWorkers) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 1);
+    ASSERT_EQ(apply(worker, 1000, 2000), 1000);
+    rotate();
+    on_segments("PERFORM pg_sleep(0.5);");
+    RetentionOptions options = retention();
+    options.connection.statement_timeout = 100ms;
+    RetentionJob job(std::move(options));
+    const std::jthread passes([&](std::stop_token stop) { job.run(std::move(stop)); });
+    EXPECT_TRUE(eventually(20s, [&] { return job.counts().sealed == 1; }));
+    EXPECT_TRUE(eventually(20s, [&] { return job.counts().merged == 1; }));
+    EXPECT_FALSE(job.counts().failed_ledgers.contains("ledger"));
+}
+
+// As pg_cancel_backend() does it, or a limit of the server.
+TEST_F(MergeTest, AMergeThatIsCancelledIsReportedAsAFailure) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    database().execute("CREATE SEQUENCE tries");
+    on_segments("IF nextval('" + schema_.name() +
+                ".tries') = 1 THEN PERFORM pg_sleep(60); END IF;");
+    RetentionOptions options = retention();
+    options.connection.application_name = "cancelled";
+    RetentionJob job(std::move(options));
+    const std::jthread passes([&](std::stop_token stop) { job.run(std::move(stop)); });
+    EXPECT_TRUE(eventually(20s, [&] {
+        return database().number("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE "
+                                 "application_name = 'cancelled retention' AND wait_event = "
+                                 "'PgSleep'") == 1;
+    }));
+    EXPECT_TRUE(eventually(20s, [&] { return job.counts().merged == 1; }));
+    EXPECT_EQ(job.counts().failed_ledgers["ledger"], 1);
+}
+
 }  // namespace
 }  // namespace onceward::support
