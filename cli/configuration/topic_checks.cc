@@ -276,6 +276,15 @@ void check_ledger(const LedgerOptions& ledger, const Section& at) {
          "Without `store: log` the ledger may be a `table`, which always finds duplicates "
          "everywhere. Write `store: log`, or `reach: global`."},
     });
+    if (merges(ledger) && ledger.stores_results && at.given("ledger.store") &&
+        !at.given("ledger.rotate_claims")) {
+        at.warning("ledger.store",
+                   "With stored results the sealed tables of a `log` do not become one, and each "
+                   "batch searches all of them: one for each " +
+                       std::to_string(rotation_claims(ledger)) +
+                       " claims. Write `store: table`, or `rotate_claims`: more of them take 22 to "
+                       "43 bytes a claim in each process.");
+    }
     const std::string rotation = at.given_of("ledger.rotate_after", "ledger.retention");
     if (ledger.rotate_after > ledger.retention) {
         at.error(rotation, "`rotate_after` (" + duration_text(ledger.rotate_after) +

@@ -67,12 +67,15 @@ constexpr bool only_log(const LedgerOptions& options) {
     return options.store == StoreKind::log && !options.any_store;
 }
 
-// Whether its segments are merged. Tables, and segments in parts, stay as they are made.
+// Whether its segments are merged. Tables, segments in parts, and segments with results stay as
+// they are made. A ledger that stores results may still have earlier segments to merge, or merged
+// ones to drop.
 constexpr bool merges(const LedgerOptions& options) {
     return options.store == StoreKind::log && options.reach == Reach::global;
 }
 // A log's claims are in memory one by one until their generation is sealed. So its generations are
-// small if their segments are merged.
+// small if each process remembers all of its claims. Segments with results are not merged, but
+// larger generations would take more than `memory.claims`.
 constexpr std::int64_t rotation_claims(const LedgerOptions& options) {
     return options.rotate_claims.value_or(merges(options) ? 2'000'000 : 50'000'000);
 }

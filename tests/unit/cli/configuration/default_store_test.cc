@@ -38,6 +38,22 @@ TEST(DefaultStore, OfATopicWithMintingTimesOrResultsIsATable) {
     EXPECT_EQ(store_of(load(minted)), "table");
 }
 
+// Each of its segments is searched by each batch, and their number grows with the rate.
+TEST(DefaultStore, ALogWithResultsIsWarnedOfUnlessItSaysHowLargeItsTablesAre) {
+    const auto findings = [](const std::string& ledger) {
+        const LoadResult result =
+            load(good_text("", "    sink: {function: shop.pay, columns: {id: /id}}\n    results: "
+                               "{}\n    ledger: {" +
+                                   ledger + "}\n"));
+        EXPECT_TRUE(result.usable());
+        return all_findings(result);
+    };
+    EXPECT_THAT(findings("store: log"), HasSubstr("do not become one"));
+    for (const char* ledger : {"store: log, rotate_claims: 5000000", "store: table"}) {
+        EXPECT_THAT(findings(ledger), testing::Not(HasSubstr("do not become one"))) << ledger;
+    }
+}
+
 TEST(DefaultStore, OfARouteIsATableAndSoIsALedgerThatATopicShares) {
     const std::string http =
         "http:\n  listen: 127.0.0.1:0\n  routes:\n    - method: POST\n      path: /payments\n"

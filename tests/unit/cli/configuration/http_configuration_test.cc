@@ -131,7 +131,7 @@ TEST(HttpConfiguration, ARouteToASinkHasTheOptionsOfATopicsMessages) {
         "      fingerprint: none\n"
         "      format: raw\n"
         "      sink: {table: orders, columns: {id: {header: '{id}'}, body: {metadata: payload}}}\n"
-        "      ledger: {store: log, retention: 2h, rotate_after: 15m}\n");
+        "      ledger: {store: log, retention: 2h, rotate_after: 15m, rotate_claims: 5000000}\n");
     for (const Finding& finding : result.findings) ADD_FAILURE() << to_text(finding, "test.yaml");
     const Configuration& configuration = result.configuration;
     ASSERT_EQ(configuration.route_sinks.size(), 1U);
