@@ -128,6 +128,16 @@ void PartitionLogStore::catch_up(Connection& connection) {
     *this = std::move(read);
 }
 
+// The next catch_up() looks at the generations, and then all windows forget what has expired. Their
+// other claims still hold, and reading them again takes long: all partitions would wait for it. If
+// the next batch misses a segment again, something else is wrong, and all is read.
+void PartitionLogStore::segment_was_dropped() {
+    must_load_ = must_load_ || asked_for_dropped_;
+    asked_for_dropped_ = true;
+    // One window's look is for all of them. There is one: a claim of its partition was looked up.
+    parts_.begin()->second.window->next_segments_look = LogWindow::Clock::time_point{};
+}
+
 std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction& transaction,
                                                                  std::span<const Claim> claims) {
     forget_batch();
@@ -157,9 +167,10 @@ std::optional<std::vector<ClaimAnswer>> PartitionLogStore::claim(Transaction& tr
         verify(transaction, ledger_, all, claims, answers);
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
-        must_load_ = true;
+        segment_was_dropped();
         try_again("a segment was dropped");
     }
+    asked_for_dropped_ = false;
     for (Part* part : open_) {
         for (const std::size_t place : part->places) {
             if (answers[place].verdict == Verdict::fresh) part->append.add(claims[place]);

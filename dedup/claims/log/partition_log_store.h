@@ -46,6 +46,7 @@ class PartitionLogStore final : public ClaimStore {
     void load(Connection& connection, Partition partition);
     void follow(Connection& connection);
     void read_missing_filters(Connection& connection);
+    void segment_was_dropped();
     // `current`: the row of sql::log_current.
     void move_on(const QueryResult& current);
     void forget_batch();
@@ -61,6 +62,7 @@ class PartitionLogStore final : public ClaimStore {
     std::int64_t generation_ = 0;
     std::int64_t evictions_ = 0;
     bool must_load_ = false;  // all of them, before the next batch
+    bool asked_for_dropped_ = false;  // the batch before asked for a segment that is gone
 };
 
 }  // namespace onceward

@@ -134,6 +134,25 @@ TEST_F(PartitionSegmentTest, ABatchForALogThatIsGoneIsDoneAnew) {
     expect_no_violations(log_);
 }
 
+// Reading all windows again would hold up all partitions of the worker.
+TEST_F(PartitionSegmentTest, ADroppedSegmentIsForgottenWithoutReadingTheWindowsAgain) {
+    CoreWorker worker(log_, sink_, options());
+    apply(worker, 0, 0, 10);
+    seal();
+    PartitionLogStore store = store_of(leader_, registered_);
+    take(store, leader_, 1);
+    EXPECT_EQ(claim(store, 1, "recent"), Verdict::fresh);
+    // Only memory knows this claim from now on.
+    ASSERT_EQ(database().number("WITH gone AS (DELETE FROM claims_1_2 RETURNING seq) SELECT "
+                                "count(*) FROM gone"),
+              1);
+    drop_first_generation();
+    EXPECT_THROW(claim(store, 0, "k3"), PostgresError);
+    store.catch_up(leader_);
+    EXPECT_EQ(claim(store, 0, "k3"), Verdict::fresh) << "it has expired";
+    EXPECT_EQ(claim(store, 1, "recent"), Verdict::duplicate) << "its window was read again";
+}
+
 // The narrower reach is given up for good; what was sealed with it is still known.
 TEST_F(PartitionSegmentTest, OnceTheReachIsGlobalEachPartIsAsked) {
     CoreWorker worker(log_, sink_, options());
