@@ -59,6 +59,7 @@ class Merger::Merge {
     void write_next() {
         const FilterRange& filters = readings_[next_++];
         std::vector<SealedClaim> claims = read(filters);
+        read_ += static_cast<std::int64_t>(claims.size());
         sort_claims(claims);
         write_segment(connection_, names_, whole_, filters, claims, kind_);
         written_ += static_cast<std::int64_t>(claims.size());
@@ -138,8 +139,9 @@ class Merger::Merge {
             if (!done.boolean(0, 0)) return false;
             // DANGER: the segments that it replaces are dropped. A claim that was not read would go
             // with them, and its key would be applied again. If a claim was taken out meanwhile,
-            // merge_publish has returned false.
-            expects(written_ == replaced, "a merge holds all claims of the segments it replaces");
+            // merge_publish has returned false. Fewer may be written: two partitions may have
+            // claimed the same key before the ledger's reach became global.
+            expects(read_ == replaced, "a merge reads all claims of the segments it replaces");
             transaction.commit();
             return true;
         });
@@ -156,7 +158,8 @@ class Merger::Merge {
     FilterKind kind_ = FilterKind::exact;
     std::vector<FilterRange> readings_;
     std::size_t next_ = 0;  // of the readings
-    std::int64_t written_ = 0;
+    std::int64_t read_ = 0;     // claims
+    std::int64_t written_ = 0;  // those without the repeated ones
     // The first batch of each member, and of all.
     std::vector<std::int64_t> first_seqs_;
     std::int64_t first_seq_ = 0;

@@ -4,6 +4,7 @@
 #include "dedup/claims/log/log_store.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/operator/interventions.h"
+#include "dedup/retention/merging.h"
 #include "dedup/retention/retention.h"
 #include "dedup/retention/sealing.h"
 #include "schemas/queries.h"
@@ -178,6 +179,29 @@ TEST_F(PartitionSegmentTest, OnceTheReachIsGlobalEachPartIsAsked) {
     EXPECT_EQ(database().value("SELECT string_agg(place->>'partition', ' ') FROM dead_letters, "
                                "jsonb_array_elements(first_places) AS place"),
               "0 1");
+}
+
+// Logs of before that were sealed after the change are whole segments, and may be merged.
+TEST_F(PartitionSegmentTest, AKeyOfTwoPartitionsIsOnceInWhatTheirSegmentsBecome) {
+    CoreWorker worker(log_, sink_, options());
+    EXPECT_EQ(apply(worker, 0, 0, 1000), 1000);
+    rotate();
+    EXPECT_EQ(apply(worker, 1, 500, 1000), 1000);
+    rotate();
+    ledger_.reach = reach_ = Reach::global;
+    register_ledger(leader_, ledger_, "group", "topic");
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
+    }
+    ASSERT_EQ(drop_sealed_logs(leader_, registered_.ledger), 2);
+    const MergeReport report =
+        Merger(leader_, registered_.ledger, small_shards).step({.fewest = 2}, 1h);
+    EXPECT_TRUE(report.merged);
+    EXPECT_EQ(report.claims, 1500);
+    EXPECT_EQ(database().number("SELECT claims FROM segments"), 1500);
+    CoreWorker late(log_, sink_, options("late"));
+    EXPECT_EQ(apply(late, 2, 0, 1600), 100);
+    EXPECT_EQ(late.totals.conflicts, 0);
 }
 
 TEST_F(PartitionSegmentTest, FiltersOfPartsAreCountedFromOne) {
