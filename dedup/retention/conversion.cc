@@ -135,10 +135,11 @@ class Conversion {
             {"last_evictions", of([](const Generation& one) { return one.last_eviction; })}};
         std::vector<Connection::Planned> statements;
         statements.push_back({sql::transaction_limits, Parameters{wait}.text(longest_switch), {}});
-        if (!mutant("switched_without_the_lock")) {
-            statements.push_back({sql::log_lock, {plan.ledger}, {}});
-        }
+        const bool locks = !mutant("switched_without_the_lock");
+        if (locks) statements.push_back({sql::log_lock, {plan.ledger}, {}});
         statements.push_back({sql::conversion_check, {}, names});
+        // A reader of a table, such as a dump, is noticed before the work that claims wait for.
+        if (locks) statements.push_back({sql::conversion_lock_tables, {}, names});
         statements.push_back({sql::conversion_begin, {}, names});
         statements.push_back({sql::conversion_blocks, {}, names});
         statements.push_back({sql::conversion_switch, {}, names});

@@ -159,6 +159,27 @@ TEST_F(ConversionTest, GivesWayToASessionThatReadsATable) {
     EXPECT_EQ(apply(worker, 0, 3300), 0);
 }
 
+// All claims wait while the switch works, and the work would be in vain.
+TEST_F(ConversionTest, TheSwitchHasItsTablesBeforeItMakesASegment) {
+    CoreWorker worker(log_, sink_, automatic("worker"));
+    fill(worker);
+    Database dump(schema_.server().dsn);
+    dump.execute("BEGIN; SELECT count(*) FROM " + schema_.name() + ".claims_1_2");
+    ConnectionOptions named = schema_.owner();
+    named.application_name = "switch with a dump";
+    Connection converter(named);
+    auto conversion = std::async(std::launch::async, [&] {
+        return convert_to_log(converter, "ledger", {.sealing = patient_shards});
+    });
+    EXPECT_TRUE(eventually(10s, [&] { return waits_for_lock("switch with a dump"); }));
+    EXPECT_THAT(database().value("SELECT query FROM pg_stat_activity WHERE application_name = "
+                                 "'switch with a dump'"),
+                HasSubstr("LOCK TABLE"));
+    dump.execute("COMMIT");
+    EXPECT_TRUE(conversion.get().converted);
+    EXPECT_EQ(apply(worker, 0, 3200), 0);
+}
+
 // An explicit store that the ledger does not have is refused, and the way out is named.
 TEST_F(ConversionTest, AnotherStoreIsRefusedWithTheWayOut) {
     const auto refused = [&](StoreKind store) -> std::string {
