@@ -38,6 +38,12 @@ std::string array_of(std::span<const ConversionPlan::Generation> generations, Va
     return text + '}';
 }
 
+bool lists_the_same(const ConversionPlan& one, const ConversionPlan& other) {
+    using Generation = ConversionPlan::Generation;
+    return std::ranges::equal(one.generations, other.generations, {}, &Generation::generation,
+                              &Generation::generation);
+}
+
 class Conversion {
   public:
     Conversion(Connection& connection, std::string name, const ConversionOptions& options)
@@ -84,8 +90,15 @@ class Conversion {
         connection_.forget_prepared();
         return true;
     } catch (const PostgresError& error) {
-        // It expired meanwhile, and its tables are gone.
         if (!table_is_gone(error)) throw;
+        // It expired meanwhile, and its tables are gone. If the same ones are listed, no further
+        // round would find the table.
+        if (lists_the_same(plan, plan_conversion(connection_, name_))) {
+            throw ConversionRefused("a table of ledger " + name_ +
+                                    " is missing, though its generation is listed: " +
+                                    error.summary());
+        }
+        ++rounds_;
         return true;
     }
 

@@ -1,5 +1,6 @@
 #include "dedup/retention/merging.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -53,6 +54,15 @@ class Merger::Merge {
         kind_ = kind_for(whole_[0].claims);
         readings_ = readings(whole_, options_.shard_claims);
         return true;
+    }
+    // Whether all that is to be merged is still there, by the list of generations.
+    bool is_listed() const {
+        const std::vector<MergeCandidate> now = candidates_of(connection_, ledger_);
+        return std::ranges::all_of(members_, [&](const MergeCandidate& member) {
+            const auto found =
+                std::ranges::find(now, member.generation, &MergeCandidate::generation);
+            return found != now.end() && found->merge == member.merge;
+        });
     }
     bool read_all() const { return next_ == readings_.size(); }
     // REQUIRES: not all is read.
@@ -198,7 +208,7 @@ bool Merger::begin(const MergeRule& rule) {
     return merge_->begin();
 }
 
-MergeReport Merger::step(const MergeRule& rule, std::chrono::milliseconds time) try {
+MergeReport Merger::advance(const MergeRule& rule, std::chrono::milliseconds time) {
     const auto begun = std::chrono::steady_clock::now();
     if (!merge_) {
         leadership_ =
@@ -217,6 +227,16 @@ MergeReport Merger::step(const MergeRule& rule, std::chrono::milliseconds time) 
     merge_.reset();
     leadership_.reset();
     return done;
+}
+
+MergeReport Merger::step(const MergeRule& rule, std::chrono::milliseconds time) try {
+    return advance(rule, time);
+} catch (const PostgresError& error) {
+    const std::unique_ptr<Merge> merge = std::move(merge_);
+    leadership_.reset();
+    // Otherwise one of its members has expired, and its tables are dropped.
+    if (!merge || !table_is_gone(error) || merge->is_listed()) throw;
+    return {};
 } catch (...) {
     merge_.reset();
     leadership_.reset();

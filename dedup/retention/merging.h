@@ -30,13 +30,15 @@ class Merger {
     Merger(Connection& connection, int ledger, const SealingOptions& options);
     ~Merger();
     // Continues a merge for `time`, or begins one that is due. Drops what merges replaced, or left
-    // when they were cut short. After a failure the next step begins from nothing.
+    // when they were cut short. After a failure the next step begins from nothing. If one of the
+    // segments expires meanwhile, nothing is merged, and that is no failure.
     MergeReport step(const MergeRule& rule, std::chrono::milliseconds time);
 
   private:
     class Merge;
     void drop_orphans();
     bool begin(const MergeRule& rule);
+    MergeReport advance(const MergeRule& rule, std::chrono::milliseconds time);
     Connection& connection_;
     int ledger_;
     SealingOptions options_;

@@ -111,18 +111,18 @@ bool seal_table(Connection& connection, int ledger, const ConversionPlan::Genera
 }
 
 void write_missing_filters(Connection& connection, int ledger) {
-    const QueryResult rows = connection.query(sql::conversion_without_filter, {ledger});
+    const QueryResult rows = connection.query(sql::conversion_one_filter, {ledger});
     for (int row = 0; row < rows.rows(); ++row) {
-        if (rows.integer(row, 2) > 0) continue;
         const auto names = log_names(ledger, rows.integer(row, 0));
         try {
+            if (connection.query(sql::conversion_filter_written, {}, names).boolean(0, 0)) continue;
             const QueryResult digests =
                 connection.prepared(sql::conversion_digests, {}, names, true);
             const FuseFilter filter(digests_in(digests.text(0, 0)), kind_for(rows.integer(row, 1)));
             connection.query(sql::segment_filter_insert, Parameters{0}.bytes(filter.stored()),
                              names);
         } catch (const PostgresError& error) {
-            if (!table_is_gone(error)) throw;  // It was merged into another.
+            if (!table_is_gone(error)) throw;  // It was merged into another, or expired.
         }
     }
 }

@@ -159,6 +159,18 @@ TEST_F(ConversionTest, GivesWayToASessionThatReadsATable) {
     EXPECT_EQ(apply(worker, 0, 3300), 0);
 }
 
+// Another round would not find it.
+TEST_F(ConversionTest, RefusesALedgerOneOfWhoseTablesIsMissing) {
+    CoreWorker worker(log_, sink_, automatic("worker"));
+    fill(worker);
+    database().execute("ALTER TABLE claims_1_2 RENAME TO hidden");
+    EXPECT_THAT(refusal(), HasSubstr("is missing, though its generation is listed"));
+    EXPECT_EQ(store(), "table");
+    database().execute("ALTER TABLE hidden RENAME TO claims_1_2");
+    EXPECT_TRUE(convert().converted);
+    EXPECT_EQ(apply(worker, 0, 3200), 0);
+}
+
 // All claims wait while the switch works, and the work would be in vain.
 TEST_F(ConversionTest, TheSwitchHasItsTablesBeforeItMakesASegment) {
     CoreWorker worker(log_, sink_, automatic("worker"));

@@ -63,6 +63,28 @@ TEST_F(MergeTest, WhatHasExpiredMeanwhileMakesItWorthless) {
     EXPECT_EQ(apply(worker, 1000, 3000), 0);
 }
 
+// Retention drops expired tables between two steps of a merge.
+TEST_F(MergeTest, ATableThatIsGoneWithItsGenerationIsNoFailureOfTheMerge) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 4);
+    Merger merger(leader_, registered_.ledger, small_shards);
+    ASSERT_TRUE(merger.step(any_two, -1ms).under_way);
+    drop_first_generation();
+    EXPECT_FALSE(merger.step(any_two, 1h).merged);
+    EXPECT_EQ(merger.step(any_two, 1h).claims, 3000);
+    EXPECT_EQ(apply(worker, 1000, 4000), 0);
+}
+
+TEST_F(MergeTest, ATableThatIsMissingThoughItsGenerationIsListedIsAFailureOfTheMerge) {
+    CoreWorker worker(log_, sink_, in_batches("worker"));
+    make_segments(worker, 2);
+    database().execute("ALTER TABLE sealed_1_2 RENAME TO hidden");
+    Merger merger(leader_, registered_.ledger, small_shards);
+    EXPECT_THROW(merger.step(any_two, 1h), PostgresError);
+    database().execute("ALTER TABLE hidden RENAME TO sealed_1_2");
+    EXPECT_TRUE(merger.step(any_two, 1h).merged);
+}
+
 TEST_F(MergeTest, OnlySegmentsAreMergedWhoseLogsAreGone) {
     CoreWorker worker(log_, sink_, in_batches("worker"));
     apply(worker, 0, 10);
