@@ -118,7 +118,8 @@ const std::vector<OptionSpec> key_and_ledger_options = {
     {"topics[].ledger.purge_hours", "<always>", into([](To& to) { return &to.ledger.purge_hours; }),
      "If set, expired claims are dropped only within these hours of the day, in UTC, so that "
      "dropping their tables does not fall into the busy hours: `22:00-04:00` passes midnight. "
-     "Sealing continues at any time, because the batches need it.",
+     "Sealing continues at any time, because the batches need it; so a `log` drops tables at any "
+     "time whose claims are in another table by then.",
      "Claims and their disk stay up to a day longer; an alert on claims that are held back has to "
      "allow for it. A process that does not run within the hours purges nothing."},
     {"topics[].ledger.lease", "60s", into([](To& to) { return &to.ledger.lease; }, {100, day}),

@@ -55,7 +55,8 @@ struct LedgerOptions {
     // single answer.
     bool stores_results = false;
     // If set, expired claims are dropped only during these hours; unset means at any time. Fewer
-    // hours keep claims, and their disk space, up to a day longer.
+    // hours keep claims, and their disk space, up to a day longer. A table whose claims are in a
+    // segment by then is dropped at any time.
     std::optional<DailyHours> purge_hours = std::nullopt;
     // `lease`: how long a claim is held for an effect whose worker gives no sign of life. A shorter
     // lease continues sooner after a crash; it must be much longer than a try of the effect.

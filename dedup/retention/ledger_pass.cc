@@ -127,7 +127,8 @@ struct Pass {
         unless_busy([&] {
             const SealingReport done = seal_oldest(connection, number, job.sealing);
             report.sealed = done.sealed;
-            // DANGER: drop in transactions after the one that published, as expire() does.
+            // DANGER: drop in transactions after the one that published, as expire() does. Outside
+            // of purge_hours too: a segment is merged only if its log is gone.
             drop_sealed_logs(connection, number, job.sealing);
             if (!done.sealed) return;
             log_info("ledger.sealed", {{"ledger", ledger.name},
