@@ -1,6 +1,7 @@
 #include "dedup/retention/ledger_pass.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
@@ -147,6 +148,10 @@ struct Pass {
             !ledger.purge_hours ||
             (known && within(*ledger.purge_hours, std::chrono::minutes(state.integer(0, 5))));
         report.waits_for_hours = (expired || leases_expired) && !may_purge;
+        // DANGER: read before this pass unlists anything: only what an earlier one unlisted is
+        // dropped. A claim that waited for the lock may still name the generation in its text.
+        std::vector<std::int64_t> unlisted_before;
+        if (may_purge) unlisted_before = unlisted_generations();
         // Ask for the lock only if something has expired: everybody queues while somebody waits for
         // it.
         if (expired && may_purge) {
@@ -163,7 +168,7 @@ struct Pass {
         // that has read one of them and waits for the ledger's lock would deadlock with a DROP
         // under that lock.
         if (may_purge) {
-            drop_unlisted();
+            drop(unlisted_before);
             delete_leases();
         }
         if (report.unlisted > 0 || report.dropped > 0) {
@@ -173,14 +178,20 @@ struct Pass {
         }
     }
 
-    void drop_unlisted() {
-        const QueryResult unlisted =
+    std::vector<std::int64_t> unlisted_generations() {
+        const QueryResult found =
             connection.query(sql::retention_orphans, {number, drops_in_one_look});
-        for (int row = 0; row < unlisted.rows(); ++row) {
+        std::vector<std::int64_t> generations;
+        for (int row = 0; row < found.rows(); ++row) generations.push_back(found.integer(row, 0));
+        return generations;
+    }
+
+    void drop(const std::vector<std::int64_t>& generations) {
+        for (const std::int64_t generation : generations) {
             bool dropped = false;
             const bool done = in_short_transaction(job.lock_timeout, [&](Transaction& transaction) {
-                dropped = transaction.query(sql::retention_drop, {number, unlisted.integer(row, 0)})
-                              .boolean(0, 0);
+                dropped =
+                    transaction.query(sql::retention_drop, {number, generation}).boolean(0, 0);
             });
             report.dropped += done && dropped ? 1 : 0;
         }
