@@ -167,7 +167,7 @@ class Merger::Merge {
     std::vector<PartExtent> whole_{1};
     FilterKind kind_ = FilterKind::exact;
     std::vector<FilterRange> readings_;
-    std::size_t next_ = 0;  // of the readings
+    std::size_t next_ = 0;      // of the readings
     std::int64_t read_ = 0;     // claims
     std::int64_t written_ = 0;  // those without the repeated ones
     // The first batch of each member, and of all.

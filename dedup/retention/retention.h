@@ -71,10 +71,11 @@ struct RetentionReport {
     int unlisted = 0;              // generations that expired
     int dropped = 0;               // generations whose tables went; an earlier look unlisted them
     bool busy = false;             // a lock was not available in time; tried again at the next look
-    std::chrono::milliseconds lock_wait{};  // how long the look would wait for the ledger's lock
     bool held_back = false;        // a generation is overdue, because a watermark does not move
     bool waits_for_hours = false;  // what has expired stays until the ledger's purge_hours
     std::int64_t leases = 0;       // keys of a `lease` ledger that were deleted
+    // How long the look waited for the ledger's lock at most, or would have.
+    std::chrono::milliseconds lock_wait{};
 };
 
 // What a pass leaves for the next one over the same ledger. A plain value.
@@ -118,7 +119,7 @@ class RetentionJob {
     bool look_or_warn(Session& session, const LedgerOptions& options);
     void look_at_all(Session& session);
     void count(const RetentionReport& report);
-    RetentionOptions options_;  // without the ledgers
+    RetentionOptions options_;                    // without the ledgers
     std::map<std::string, PassMemory> memories_;  // by the ledger's name
     std::chrono::steady_clock::time_point next_warning_{};
     mutable Mutex mutex_;

@@ -61,7 +61,7 @@ class PartitionLogStore final : public ClaimStore {
     std::vector<Part*> open_;
     std::int64_t generation_ = 0;
     std::int64_t evictions_ = 0;
-    bool must_load_ = false;  // all of them, before the next batch
+    bool must_load_ = false;          // all of them, before the next batch
     bool asked_for_dropped_ = false;  // the batch before asked for a segment that is gone
 };
 
