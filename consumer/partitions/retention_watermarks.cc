@@ -101,7 +101,8 @@ void RetentionWatermarks::sample(Connection& connection, KafkaSource& source,
     // arrives in between would count as passed.
     const ClockReading clocks = read_clocks(connection);
     const auto end = source.queries().high_watermark(partition);
-    if (!end) return;
+    // librdkafka leaves out a partition whose leader did not answer in time.
+    if (!end) throw KafkaError(0, "end of the log: no answer");
     const Sampling sampling = entry.sampler.sampled(Clock::now(), clocks, *end, entry.fence);
     if (sampling == Sampling::clocks_differ || sampling == Sampling::out_of_range) {
         log_warning("watermark.refused", {{"topic", partition.topic},
