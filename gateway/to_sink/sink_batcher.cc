@@ -1,9 +1,9 @@
 #include "gateway/to_sink/sink_batcher.h"
 
-#include <iterator>
 #include <utility>
 
 #include "dedup/base/logging.h"
+#include "gateway/requests/by_deadline.h"
 
 namespace onceward {
 namespace {
@@ -118,18 +118,10 @@ void SinkBatcher::admit(KeyTurns::Turn turn, Later& later) {
     queued->group = next->group;
     queued->request.deadline = deadline;
     queued->request.wait_until = until;
-    enqueue(std::move(queued));
+    insert_by_deadline(queue_, std::move(queued),
+                       [](const auto& one) { return one->request.deadline; });
     later.work = true;
     later.deadline = later.deadline || is_earlier_deadline();
-}
-
-// A request that has waited for its turn goes before requests that arrived later.
-void SinkBatcher::enqueue(std::unique_ptr<Queued> queued) {
-    auto at = queue_.end();
-    while (at != queue_.begin() && (*std::prev(at))->request.deadline > queued->request.deadline) {
-        --at;
-    }
-    queue_.insert(at, std::move(queued));
 }
 
 std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::gather(const std::stop_token& stop) {

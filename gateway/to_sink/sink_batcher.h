@@ -83,7 +83,6 @@ class SinkBatcher final : public RequestTarget {
     std::vector<std::unique_ptr<Queued>> take_overdue(Clock::time_point now)
         ONCEWARD_REQUIRES(mutex_);
     std::vector<Asking> tell_late(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
-    void enqueue(std::unique_ptr<Queued> queued) ONCEWARD_REQUIRES(mutex_);
     std::vector<std::unique_ptr<Queued>> gather(const std::stop_token& stop);
     void gather_held(std::vector<std::unique_ptr<Queued>>& batch) ONCEWARD_REQUIRES(mutex_);
     void hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch);

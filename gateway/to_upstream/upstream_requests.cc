@@ -115,19 +115,14 @@ void UpstreamRequests::admit(KeyTurns::Turn turn, ToldLater& told) {
     if (!next) return wake_watch_.notify_one();
     const auto deadline = next->arrived + options_.patience;
     if (queue_.empty() || deadline < queue_.front().deadline) wake_watch_.notify_one();
-    enqueue({.request = std::move(next->request),
-             .asking = std::move(next->asking),
-             .deadline = deadline,
-             .wait_until = until,
-             .state = next->state});
+    insert_by_deadline(queue_,
+                       {.request = std::move(next->request),
+                        .asking = std::move(next->asking),
+                        .deadline = deadline,
+                        .wait_until = until,
+                        .state = next->state},
+                       [](const Queued& one) { return one.deadline; });
     wake_.notify_one();
-}
-
-// A request that has waited for its turn goes before requests that arrived later.
-void UpstreamRequests::enqueue(Queued queued) {
-    auto at = queue_.end();
-    while (at != queue_.begin() && std::prev(at)->deadline > queued.deadline) --at;
-    queue_.insert(at, std::move(queued));
 }
 
 // Held requests that are due take turns with new ones. Many held keys would otherwise keep new

@@ -46,7 +46,6 @@ class UpstreamRequests final : public RequestTarget {
         RequestState state = RequestState::queued;
     };
     void admit(KeyTurns::Turn turn, ToldLater& told) ONCEWARD_REQUIRES(mutex_);
-    void enqueue(Queued queued) ONCEWARD_REQUIRES(mutex_);
     void answer(const Digest& key, Queued& queued, UpstreamSession::Carried carried)
         ONCEWARD_EXCLUDES(mutex_);
     void run(const std::stop_token& stop);
