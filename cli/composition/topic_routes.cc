@@ -1,6 +1,7 @@
 #include "cli/composition/topic_routes.h"
 
 #include "dedup/base/logging.h"
+#include "gateway/requests/route_traffic.h"
 
 namespace onceward {
 namespace {
@@ -49,7 +50,8 @@ bool TopicRoutes::has_room(const std::string& topic, std::size_t bytes) {
     if (bytes_ + bytes > options_.waiting_bytes) return false;
     const std::size_t of_topic = topic_bytes_[topic];
     // A record that is larger than the share passes if its topic has no other.
-    return of_topic == 0 || of_topic + bytes <= 4 * (options_.waiting_bytes - bytes_ - bytes);
+    const std::size_t free = options_.waiting_bytes - bytes_ - bytes;
+    return of_topic == 0 || of_topic + bytes <= share_beside(free);
 }
 
 void TopicRoutes::run(const std::stop_token& stop) {

@@ -25,8 +25,8 @@ struct TopicRoutesOptions {
     // How long a request waits for the log. A longer time survives a broker's restart, but holds
     // the requests during it.
     std::chrono::milliseconds delivery_timeout{10'000};
-    // Bytes of records that wait; beyond it they are refused at once. One topic takes at most four
-    // times what then remains free: a topic that accepts nothing leaves room for the others.
+    // Bytes of records that wait; beyond it they are refused at once. One topic takes at most its
+    // share_beside() of them: a topic that accepts nothing leaves room for the others.
     std::size_t waiting_bytes = 64 * 1024 * 1024;
 };
 

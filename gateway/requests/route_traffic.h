@@ -18,6 +18,10 @@
 
 namespace onceward {
 
+// The most that one of several may hold while `free` is not held. One busy one gets four fifths of
+// all, two get four ninths each, and some is left even if there are many.
+constexpr std::size_t share_beside(std::size_t free) { return 4 * free; }
+
 // How many requests of each route may be under way at once: each holds a connection, and one slow
 // target must leave some for the others. Pure; used by one thread at a time.
 class RequestRoom {
@@ -28,9 +32,7 @@ class RequestRoom {
     // Returns false if the route has as many requests under way as it may.
     bool enter(std::size_t route) {
         const std::size_t free = connections_ - std::min(connections_, total_);
-        // Four times the free connections: one busy route gets four fifths of all, two get four
-        // ninths each, and some are left even if there are many.
-        const std::size_t bound = bounds_[route] == 0 ? 4 * free : bounds_[route];
+        const std::size_t bound = bounds_[route] == 0 ? share_beside(free) : bounds_[route];
         if (held_[route] >= bound) return false;
         ++held_[route];
         ++total_;
