@@ -24,16 +24,7 @@ class BrokerView {
     Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);
 
   private:
-    // Nothing is ever assigned to a source without topics.
-    struct Silent : SourceListener {
-        void assigned(const std::vector<TopicPartition>&) override {}
-        void revoked(const std::vector<TopicPartition>&, bool) override {}
-        void out_of_range(const TopicPartition&) override {}
-        void unreadable(const UnreadableRecords&) override {}
-        void awaits_schema(const AwaitedRecord&) override {}
-        void partition_failed(const TopicPartition&, int, const std::string&) override {}
-    };
-    Silent listener_;
+    SilentListener listener_;
     KafkaSource source_;
 };
 

@@ -56,6 +56,16 @@ class SourceListener {
                                   const std::string& reason) = 0;
 };
 
+// For a source that nothing is assigned to, such as one without topics.
+struct SilentListener final : SourceListener {
+    void assigned(const std::vector<TopicPartition>&) override {}
+    void revoked(const std::vector<TopicPartition>&, bool) override {}
+    void out_of_range(const TopicPartition&) override {}
+    void unreadable(const UnreadableRecords&) override {}
+    void awaits_schema(const AwaitedRecord&) override {}
+    void partition_failed(const TopicPartition&, int, const std::string&) override {}
+};
+
 struct CommittedOffset {
     TopicPartition partition;
     Offset offset;

@@ -15,17 +15,8 @@ namespace {
 using support::eventually;
 using testing::HasSubstr;
 
-struct NoListener final : SourceListener {
-    void assigned(const std::vector<TopicPartition>&) override {}
-    void revoked(const std::vector<TopicPartition>&, bool) override {}
-    void out_of_range(const TopicPartition&) override {}
-    void unreadable(const UnreadableRecords&) override {}
-    void awaits_schema(const AwaitedRecord&) override {}
-    void partition_failed(const TopicPartition&, int, const std::string&) override {}
-};
-
 std::string committed_metadata(Scene& scene, int partition) {
-    NoListener listener;
+    SilentListener listener;
     KafkaSource source(scene.options().kafka, 0, {}, listener);
     const auto offset = source.queries().group_offset({scene.topic(), Partition{partition}});
     return offset ? offset->metadata : "none";
