@@ -8,12 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "consumer/partitions/retention_watermarks.h"
 #include "consumer/produce/producer.h"
-#include "dedup/ledger/ledger.h"
 #include "lab/kafka/mock_cluster.h"
 #include "tests/support/eventually.h"
-#include "tests/support/postgres.h"
 
 namespace onceward {
 namespace {
@@ -166,40 +163,6 @@ TEST_F(KafkaSourceOnMock, AnOffsetAfterTheEndOfItsEpochIsRefusedEachTimeUnlessTh
         reading = reading || source.begin(partition, fence, LeaderEpoch{-1});
         return reading && !source.read(0, 1'000, intake).messages.empty();
     }));
-    source.close();
-}
-
-// Another topic's answer must not take its place: with `reach: partition` a topic may not continue
-// after partitions were added.
-TEST_F(KafkaSourceOnMock, ATopicsPartitionsAreToldThoughTheNextQuestionFails) {
-    using namespace std::chrono_literals;
-    cluster_.create_topic("another", 1);
-    KafkaSource source(kafka_, 0, {"another", "topic"}, listener_);
-    support::FreshSchema schema;
-    Connection connection(schema.worker());
-    Handoff exchange{{"another", "topic"}, {}, {1s, 5s}};
-    Fences fences("group", "worker");
-    RetentionWatermarks watermarks("group", 1h);
-    for (const std::string topic : {"another", "topic"}) {
-        const TopicPartition partition{topic, Partition{0}};
-        const int ledger = register_ledger(connection, {.name = topic}, "group", topic).ledger;
-        fences.create(connection, topic, {{partition.partition, {Offset{0}}}}, ledger);
-        const FenceState fence = fences.take_over(connection, topic, partition.partition, {},
-                                                  ledger, [] { return true; });
-        exchange.assigned({partition});
-        exchange.with(&Assignment::taken, partition, fence);
-        exchange.begin_seeks();
-        exchange.sought(partition, fence.next_offset);
-        watermarks.taken(partition, ledger, fence);
-    }
-    constexpr int not_authorized = 29;
-    cluster_.push_errors(MockCluster::Request::list_offsets, std::array{not_authorized});
-    std::set<std::string> told;
-    for (int ticks = 0; ticks < 4; ++ticks) {
-        const auto found = watermarks.tick(connection, exchange, source, fences);
-        if (found.listed) told.insert(found.listed->topic);
-    }
-    EXPECT_EQ(told, (std::set<std::string>{"another", "topic"}));
     source.close();
 }
 

@@ -1,9 +1,12 @@
-// Samples of logs while some of their brokers are away.
+// Samples of logs whose brokers do not answer.
 
 #include "consumer/partitions/retention_watermarks.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,62 +20,82 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct DeafListener final : SourceListener {
-    void assigned(const std::vector<TopicPartition>&) override {}
-    void revoked(const std::vector<TopicPartition>&, bool) override {}
-    void out_of_range(const TopicPartition&) override {}
-    void unreadable(const UnreadableRecords&) override {}
-    void awaits_schema(const AwaitedRecord&) override {}
-    void partition_failed(const TopicPartition&, int, const std::string&) override {}
+class RetentionWatermarksOnMock : public testing::Test {
+  protected:
+    RetentionWatermarksOnMock() {
+        kafka_.bootstrap_servers = cluster_.bootstrap_servers();
+        kafka_.group = "group";
+    }
+
+    // The topics have one partition each, whose fence this worker has taken and which it reads.
+    void read(const std::vector<std::string>& topics, std::chrono::milliseconds longest_pause) {
+        source_.emplace(kafka_, 0, topics, listener_);
+        handoff_.emplace(topics, BatchLimits{}, Backoff{1s, 5s});
+        watermarks_.emplace("group", longest_pause);
+        for (const std::string& topic : topics) {
+            const TopicPartition partition{topic, Partition{0}};
+            const int ledger = register_ledger(connection_, {.name = topic}, "group", topic).ledger;
+            fences_.create(connection_, topic, {{partition.partition, {Offset{0}}}}, ledger);
+            const FenceState fence = fences_.take_over(connection_, topic, partition.partition, {},
+                                                       ledger, [] { return true; });
+            handoff_->assigned({partition});
+            handoff_->with(&Assignment::taken, partition, fence);
+            handoff_->begin_seeks();
+            handoff_->sought(partition, fence.next_offset);
+            watermarks_->taken(partition, ledger, fence);
+        }
+    }
+    // The topic whose partitions were listed in one tick; '' if it was none.
+    std::string tick() {
+        const auto found = watermarks_->tick(connection_, *handoff_, *source_, fences_);
+        return found.listed ? found.listed->topic : "";
+    }
+
+    MockCluster cluster_{{.brokers = 2}};
+    KafkaOptions kafka_;
+    SilentListener listener_;
+    support::FreshSchema schema_;
+    Connection connection_{schema_.worker()};
+    Fences fences_{"group", "worker"};
+    std::optional<KafkaSource> source_;
+    std::optional<Handoff> handoff_;
+    std::optional<RetentionWatermarks> watermarks_;
 };
+
+// Another topic's answer must not take its place: with `reach: partition` a topic may not continue
+// after partitions were added.
+TEST_F(RetentionWatermarksOnMock, ATopicsPartitionsAreToldThoughTheNextQuestionFails) {
+    constexpr int not_authorized = 29;
+    for (const char* topic : {"another", "topic"}) cluster_.create_topic(topic, 1);
+    read({"another", "topic"}, 1h);
+    cluster_.push_errors(MockCluster::Request::list_offsets, std::array{not_authorized});
+    std::set<std::string> told;
+    for (int ticks = 0; ticks < 4; ++ticks) told.insert(tick());
+    told.erase("");
+    EXPECT_EQ(told, (std::set<std::string>{"another", "topic"}));
+    source_->close();
+}
 
 // A question about a partition whose leader cannot be reached takes five seconds, in which the
 // writer of the worker does nothing else.
-TEST(RetentionWatermarksOnMock, TopicsWhoseLeadersAreAwayShareAPauseAndTakeTurnsWithTheOthers) {
-    constexpr auto longest_pause = 2s;
+TEST_F(RetentionWatermarksOnMock, TopicsWhoseLeadersAreAwayShareAPauseAndTakeTurnsWithTheOthers) {
     const std::vector<std::string> topics{"away", "away-too", "healthy"};
-    MockCluster cluster({.brokers = 2});
     for (const std::string& topic : topics) {
-        cluster.create_topic(topic, 1);
-        cluster.set_leader({topic, Partition{0}}, topic == "healthy" ? 1 : 2);
+        cluster_.create_topic(topic, 1);
+        cluster_.set_leader({topic, Partition{0}}, topic == "healthy" ? 1 : 2);
     }
-    cluster.set_broker_down(2);
-    KafkaOptions kafka;
-    kafka.bootstrap_servers = cluster.bootstrap_servers();
-    kafka.group = "group";
-    DeafListener listener;
-    KafkaSource source(kafka, 0, topics, listener);
-    support::FreshSchema schema;
-    Connection connection(schema.worker());
-    Handoff exchange{topics, {}, {1s, 5s}};
-    Fences fences("group", "worker");
-    RetentionWatermarks watermarks("group", longest_pause);
-    for (const std::string& topic : topics) {
-        const TopicPartition partition{topic, Partition{0}};
-        const int ledger = register_ledger(connection, {.name = topic}, "group", topic).ledger;
-        fences.create(connection, topic, {{partition.partition, {Offset{0}}}}, ledger);
-        const FenceState fence = fences.take_over(connection, topic, partition.partition, {},
-                                                  ledger, [] { return true; });
-        exchange.assigned({partition});
-        exchange.with(&Assignment::taken, partition, fence);
-        exchange.begin_seeks();
-        exchange.sought(partition, fence.next_offset);
-        watermarks.taken(partition, ledger, fence);
-    }
-    const auto asked_about = [&] {
-        const auto found = watermarks.tick(connection, exchange, source, fences);
-        return found.listed ? found.listed->topic : "";
-    };
-    EXPECT_EQ(asked_about(), "away");
-    EXPECT_EQ(asked_about(), "") << "the pause of the first topic holds for all";
+    cluster_.set_broker_down(2);
+    read(topics, 2s);
+    EXPECT_EQ(tick(), "away");
+    EXPECT_EQ(tick(), "") << "the pause of the first topic holds for all";
     std::vector<std::string> asked;
     EXPECT_TRUE(support::eventually(60s, [&] {
-        const std::string topic = asked_about();
+        const std::string topic = tick();
         if (!topic.empty()) asked.push_back(topic);
         return topic == "healthy";
     }));
     EXPECT_EQ(asked, (std::vector<std::string>{"away-too", "healthy"}));
-    source.close();
+    source_->close();
 }
 
 }  // namespace
