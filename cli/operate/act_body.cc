@@ -9,6 +9,10 @@ namespace {
     throw ActRefused(400, "`" + std::string(name) + "` has to be " + wanted + ".");
 }
 
+bool is_full_text(const nlohmann::json& value) {
+    return value.is_string() && !value.get_ref<const nlohmann::json::string_t&>().empty();
+}
+
 }  // namespace
 
 ActBody::ActBody(const std::string& text)
@@ -26,17 +30,14 @@ std::string ActBody::text(const char* name) {
     const nlohmann::json* value = find(name);
     if (value == nullptr) return "";
     if (!value->is_string()) refuse(name, "a text");
-    auto text = value->get<std::string>();
-    if (text.empty()) refuse(name, "a text that is not empty, or left out");
-    return text;
+    if (!is_full_text(*value)) refuse(name, "a text that is not empty, or left out");
+    return value->get<std::string>();
 }
 
 std::string ActBody::needed(const char* name) {
     const nlohmann::json* value = find(name);
-    const auto* text =
-        value == nullptr ? nullptr : value->get_ptr<const nlohmann::json::string_t*>();
-    if (text == nullptr || text->empty()) refuse(name, "a text that is not empty");
-    return *text;
+    if (value == nullptr || !is_full_text(*value)) refuse(name, "a text that is not empty");
+    return value->get<std::string>();
 }
 
 bool ActBody::flag(const char* name, bool otherwise) {
@@ -64,10 +65,8 @@ std::optional<double> ActBody::rate(const char* name) {
 std::vector<std::string> ActBody::texts(const char* name) {
     const nlohmann::json* value = find(name);
     if (value == nullptr) return {};
-    const auto is_text = [](const nlohmann::json& one) {
-        return one.is_string() && !one.get_ref<const nlohmann::json::string_t&>().empty();
-    };
-    const bool texts = value->is_array() && !value->empty() && std::ranges::all_of(*value, is_text);
+    const bool texts =
+        value->is_array() && !value->empty() && std::ranges::all_of(*value, is_full_text);
     if (!texts) refuse(name, "a list of texts, one at least and none of them empty, or left out");
     return value->get<std::vector<std::string>>();
 }
