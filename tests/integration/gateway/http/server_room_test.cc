@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gateway/http/server.h"
+#include "tests/integration/gateway/held_answers.h"
 #include "tests/integration/gateway/raw_client.h"
 #include "tests/support/eventually.h"
 
@@ -31,22 +32,6 @@ class ServerRoom : public ::testing::Test {
         });
         server_->start();
     }
-    // Keeps the answers, until the test gives them.
-    void start_holding() {
-        start([this](const HttpRequest&, HttpServer::Answer answer) {
-            const std::lock_guard lock(mutex_);
-            held_.push_back(std::move(answer));
-        });
-    }
-    std::size_t held() {
-        const std::lock_guard lock(mutex_);
-        return held_.size();
-    }
-    void release_all() {
-        const std::lock_guard lock(mutex_);
-        for (auto& answer : held_) answer({});
-        held_.clear();
-    }
     static std::string type(const std::optional<RawResponse>& response) {
         if (!response) return "nothing";
         const std::string whole = nlohmann::json::parse(response->body).at("type");
@@ -56,7 +41,7 @@ class ServerRoom : public ::testing::Test {
     ServerOptions options_;
     std::mutex mutex_;
     std::vector<int> refused_;
-    std::vector<HttpServer::Answer> held_;
+    HeldAnswers held_;
     std::unique_ptr<HttpServer> server_;
 };
 
@@ -124,7 +109,7 @@ TEST_F(ServerRoom, SlowSendersGiveWayToSomebodyWhoWaits) {
 TEST_F(ServerRoom, SlowSendersGiveWayWithoutWaitingForEachOther) {
     constexpr std::size_t many = 8;
     options_.limits.connections = many;
-    start_holding();
+    start(held_.handler());
     std::vector<std::unique_ptr<RawClient>> senders, waiting;
     for (std::size_t i = 0; i < many; ++i) {
         senders.push_back(std::make_unique<RawClient>(server_->port()));
@@ -135,10 +120,10 @@ TEST_F(ServerRoom, SlowSendersGiveWayWithoutWaitingForEachOther) {
         waiting.push_back(std::make_unique<RawClient>(server_->port()));
         waiting.back()->send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     }
-    EXPECT_TRUE(eventually(8s, [&] { return held() == many; })) << held();
+    EXPECT_TRUE(eventually(8s, [&] { return held_.count() == many; })) << held_.count();
     EXPECT_EQ(server_->counts().closed_slow, std::int64_t{many});
     for (auto& sender : senders) EXPECT_EQ(type(sender->receive()), "408 request-timeout");
-    release_all();
+    held_.release_all();
     for (auto& client : waiting) EXPECT_EQ(client->receive()->status, 200);
 }
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "tests/integration/gateway/held_answers.h"
 #include "tests/integration/gateway/raw_client.h"
 #include "tests/support/certificates.h"
 #include "tests/support/eventually.h"
@@ -30,7 +31,7 @@ class ServerTest : public ::testing::Test {
         options_.limits.header_bytes = 2048;
     }
     ~ServerTest() override {
-        for (auto& answer : held_) answer({});
+        held_.release_all();
     }
     void start(HttpServer::Handler handler = {}) {
         if (!handler)
@@ -38,22 +39,7 @@ class ServerTest : public ::testing::Test {
         server_ = std::make_unique<HttpServer>(options_, std::move(handler));
         server_->start();
     }
-    // Keeps the answers, until the test gives them.
-    void start_holding() {
-        start([this](HttpRequest, HttpServer::Answer answer) {
-            const std::lock_guard lock(mutex_);
-            held_.push_back(std::move(answer));
-        });
-    }
-    std::size_t held() {
-        const std::lock_guard lock(mutex_);
-        return held_.size();
-    }
-    void release_all() {
-        const std::lock_guard lock(mutex_);
-        for (auto& answer : held_) answer({.status = 200, .headers = {}, .body = "late"});
-        held_.clear();
-    }
+    void release_all() { held_.release_all({.status = 200, .headers = {}, .body = "late"}); }
     static HttpResponse echo(const HttpRequest& request) {
         std::string text = request.method + " " + request.target + "\n";
         for (const auto& [name, value] : request.headers) text += name + "=" + value + "\n";
@@ -69,8 +55,7 @@ class ServerTest : public ::testing::Test {
     }
 
     ServerOptions options_;
-    std::mutex mutex_;
-    std::vector<HttpServer::Answer> held_;
+    HeldAnswers held_;
     std::unique_ptr<HttpServer> server_;
 };
 
@@ -102,11 +87,11 @@ TEST_F(ServerTest, AConnectionServesOneRequestAfterTheOther) {
 }
 
 TEST_F(ServerTest, AnAnswerMayComeLaterAndFromAnotherThread) {
-    start_holding();
+    start(held_.handler());
     RawClient one(server_->port()), two(server_->port());
     one.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n");
     two.send("GET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
-    ASSERT_TRUE(eventually(10s, [&] { return held() == 2; }));
+    ASSERT_TRUE(eventually(10s, [&] { return held_.count() == 2; }));
     std::thread([&] { release_all(); }).join();
     EXPECT_EQ(one.receive()->body, "late");
     EXPECT_EQ(two.receive()->body, "late");
@@ -269,7 +254,7 @@ TEST_F(ServerTest, ABodyThatComesInPiecesIsWhole) {
 
 TEST_F(ServerTest, TheHandlersTimeIsNotTheRequests) {
     options_.limits.request_time = options_.limits.idle_time = 200ms;
-    start_holding();
+    start(held_.handler());
     RawClient waits(server_->port()), idle(server_->port());
     waits.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_FALSE(idle.receive());  // so that the time is over
@@ -280,17 +265,17 @@ TEST_F(ServerTest, TheHandlersTimeIsNotTheRequests) {
 
 TEST_F(ServerTest, BeyondTheConnectionsThatThereMayBeOneWaits) {
     options_.limits.connections = 2;
-    start_holding();
+    start(held_.handler());
     RawClient one(server_->port()), two(server_->port());
     one.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     two.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    ASSERT_TRUE(eventually(10s, [&] { return held() == 2; }));
+    ASSERT_TRUE(eventually(10s, [&] { return held_.count() == 2; }));
     RawClient three(server_->port());
     three.send("GET /three HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_FALSE(three.readable(300));
     release_all();
     EXPECT_EQ(one.receive()->status, 200);
-    ASSERT_TRUE(eventually(10s, [&] { return held() == 1; }));
+    ASSERT_TRUE(eventually(10s, [&] { return held_.count() == 1; }));
     release_all();
     EXPECT_EQ(three.receive()->status, 200);
 }
@@ -331,10 +316,10 @@ TEST_F(ServerTest, NoAnswerBreaksTheHead) {
 }
 
 TEST_F(ServerTest, AStopAnswersWhatIsUnderWayAndTakesNothingNew) {
-    start_holding();
+    start(held_.handler());
     RawClient idle(server_->port()), busy(server_->port());
     busy.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    ASSERT_TRUE(eventually(10s, [&] { return held() == 1; }));
+    ASSERT_TRUE(eventually(10s, [&] { return held_.count() == 1; }));
     std::future<void> stopped = std::async(std::launch::async, [&] { server_->stop(10s); });
     EXPECT_FALSE(idle.receive());
     EXPECT_TRUE(eventually(10s, [&] { return !accepts_connections(server_->port()); }));
@@ -347,10 +332,10 @@ TEST_F(ServerTest, AStopAnswersWhatIsUnderWayAndTakesNothingNew) {
 }
 
 TEST_F(ServerTest, AStopWaitsNoLongerThanItIsTold) {
-    start_holding();
+    start(held_.handler());
     RawClient busy(server_->port());
     busy.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    ASSERT_TRUE(eventually(10s, [&] { return held() == 1; }));
+    ASSERT_TRUE(eventually(10s, [&] { return held_.count() == 1; }));
     server_->stop(100ms);
     release_all();  // goes nowhere
 }

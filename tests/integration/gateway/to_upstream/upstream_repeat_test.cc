@@ -228,7 +228,7 @@ TEST_F(UpstreamRepeatTest, AClaimInDoubtThatWasNeverCalledIsFreeOncePostgresIsBa
     EXPECT_EQ(server_->calls().size(), 2U);
 }
 
-// The client is told that the upstream refused it, and that it may send the request again.
+// The answer says that the upstream refused it, and that the client may send the request again.
 TEST_F(UpstreamRepeatTest, AKeyThatItsCallFreesWhilePostgresIsAwayIsFreeOncePostgresIsBack) {
     const auto port =
         static_cast<std::uint16_t>(schema_.database().number("SELECT inet_server_port()"));

@@ -21,7 +21,30 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class UpstreamRouteTest : public UpstreamScene {};
+class UpstreamRouteTest : public UpstreamScene {
+  protected:
+    // Asks with a key whose claim waits for longer than a request may, and then lands. The route's
+    // session is there already, so that the claim begins at once.
+    std::string ask_with_a_late_claim(const std::string& key) {
+        options_.patience = 2s;
+        options_.postgres.application_name = "late";
+        serve(made);
+        EXPECT_EQ(ask("first"), "201 made body");
+        Database blocker(schema_.server().dsn);
+        blocker.execute("BEGIN");
+        blocker.execute("LOCK TABLE " + schema_.name() + ".leases IN SHARE MODE");
+        auto late = submit(order(key, "body"));
+        const auto over = std::chrono::steady_clock::now() + options_.patience;
+        EXPECT_TRUE(eventually(20s, [&] {
+            return std::chrono::steady_clock::now() > over &&
+                   schema_.database().number(
+                       "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                       "application_name = 'late'") == 1;
+        }));
+        blocker.execute("COMMIT");
+        return late.get();
+    }
+};
 
 struct LooksAtKeys final : StepObserver {
     void reached(Step step) override {
@@ -131,23 +154,7 @@ TEST_F(UpstreamRouteTest, ARequestThatWaitedTooLongForItsTurnIsNeverCalled) {
 }
 
 TEST_F(UpstreamRouteTest, AClaimThatCameTooLateIsLetGoWithoutACall) {
-    options_.patience = 2s;
-    options_.postgres.application_name = "late";
-    serve(made);
-    ASSERT_EQ(ask("first"), "201 made body");
-    Database blocker(schema_.server().dsn);
-    blocker.execute("BEGIN");
-    blocker.execute("LOCK TABLE " + schema_.name() + ".leases IN SHARE MODE");
-    auto late = submit(order("late", "body"));
-    const auto over = std::chrono::steady_clock::now() + 2s;
-    EXPECT_TRUE(eventually(20s, [&] {
-        return std::chrono::steady_clock::now() > over &&
-               schema_.database().number(
-                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-                   "application_name = 'late'") == 1;
-    }));
-    blocker.execute("COMMIT");
-    EXPECT_EQ(late.get(), "503 unavailable");
+    EXPECT_EQ(ask_with_a_late_claim("late"), "503 unavailable");
     EXPECT_EQ(server_->calls().size(), 1U);
     EXPECT_EQ(state("late"), "failed 1 free");
     EXPECT_EQ(ask("late"), "201 made body");
@@ -158,23 +165,7 @@ TEST_F(UpstreamRouteTest, AClaimThatCameTooLateIsLetGoWithoutACall) {
 TEST_F(UpstreamRouteTest, AClaimWhoseLeaseIsTooShortForTheCallIsLetGoAtTheDeadline) {
     options_.ledger.lease = 6s;
     options_.upstream.timeout = 4500ms;
-    options_.patience = 2s;
-    options_.postgres.application_name = "short";
-    serve(made);
-    ASSERT_EQ(ask("first"), "201 made body");
-    Database blocker(schema_.server().dsn);
-    blocker.execute("BEGIN");
-    blocker.execute("LOCK TABLE " + schema_.name() + ".leases IN SHARE MODE");
-    auto late = submit(order("late", "body"));
-    const auto over = std::chrono::steady_clock::now() + 2s;
-    EXPECT_TRUE(eventually(20s, [&] {
-        return std::chrono::steady_clock::now() > over &&
-               schema_.database().number(
-                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-                   "application_name = 'short'") == 1;
-    }));
-    blocker.execute("COMMIT");
-    EXPECT_EQ(late.get(), "503 unavailable");
+    EXPECT_EQ(ask_with_a_late_claim("late"), "503 unavailable");
     EXPECT_EQ(server_->calls().size(), 1U);
     EXPECT_TRUE(eventually(20s, [&] { return state("late").ends_with(" free"); })) << state("late");
     EXPECT_EQ(ask("late"), "201 made body");
