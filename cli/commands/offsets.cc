@@ -205,8 +205,8 @@ void tell_plan(const FenceMovePlan& plan, bool done) {
     std::cout << std::flush;
 }
 
-// Each move is a transaction, and is told as soon as it is done: if a later one fails, the earlier
-// ones stay.
+// Each move is a transaction of its own. It is printed as soon as it is done, since it stays if a
+// later one fails.
 void move_all(const OffsetsOptions& options, Connection& connection, const std::string& group,
               std::vector<FenceMovePlan>& plans) {
     nlohmann::json done = nlohmann::json::array();

@@ -99,7 +99,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
             return carried ? std::move(*carried) : Carried{.outcome = ask_again_later()};
         }
         case KeyFate::released:
-            // The client is told that the key is free: it is released when PostgreSQL is back.
+            // The client's answer says that the key is free, so release it when PostgreSQL is back.
             if (!release(attempt, patience)) not_released = claim_of(attempt);
             break;
         case KeyFate::held: break;

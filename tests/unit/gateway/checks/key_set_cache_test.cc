@@ -94,7 +94,7 @@ TEST_F(KeySetCacheTest, WithinThePauseTheAnswerComesAtOnceAndTheIssuerIsNotAsked
     for (int i = 0; i < 100; ++i) {
         cache.refreshed([&](std::chrono::milliseconds left) {
             ++called;
-            EXPECT_GT(left, 50min) << "it is told when they can be fetched again";
+            EXPECT_GT(left, 50min) << "the answer has the time of the next possible fetch";
             EXPECT_LE(left, 1h);
         });
     }
