@@ -77,6 +77,15 @@ def letters(acts):
     acts.query('ALTER TABLE refunds DROP CONSTRAINT few')
 
 
+def of_refused_ones(acts):
+    """The view of the letters that the limit refused."""
+    page = acts.page
+    page.wait('By cause')
+    page.wait(lambda: '23514' in page.text())
+    row = next(one for one in page.all('tbody tr') if '23514' in one.text)
+    row.find_element(By.CSS_SELECTOR, 'td[data-label=Reason] a').click()
+
+
 def who_looks(acts):
     page = acts.page
     page.base = acts.base
@@ -118,10 +127,7 @@ def redrive(acts):
     page.go('letters')
     acts.sign_in(OPERATE)
     page.wait('Role: operate (alice)')
-    page.wait('By cause')
-    page.wait(lambda: '23514' in page.text())
-    row = next(one for one in page.all('tbody tr') if '23514' in one.text)
-    row.find_element(By.CSS_SELECTOR, 'td[data-label=Reason] a').click()
+    of_refused_ones(acts)
     page.wait(lambda: len(page.all('.letter')) == 3)
     acts.press('Redrive all of these …')
     send = acts.in_dialog('Redrive dead letters')
@@ -179,6 +185,40 @@ def discard(acts):
     assert acts.audit('dlq discard') == ['alice|operate|admin port|billing/refunds|a test|done']
 
 
+def discard_what_was_tried(acts):
+    """A letter that arrives after the trial stays, and one that is resolved then is told."""
+    page = acts.page
+
+    def still_open():
+        return acts.query("SELECT dead_letter FROM onceward.dead_letters WHERE sqlstate = '23514' "
+                          'AND resolved_at IS NULL ORDER BY dead_letter')
+
+    acts.query('ALTER TABLE refunds ADD CONSTRAINT few CHECK (amount < 1000) NOT VALID')
+    acts.produce('refunds', [{'id': f'late-{n}', 'amount': 5000} for n in (1, 2)])
+    page.wait(lambda: len(still_open()) == 2)
+    tried = still_open()
+    page.go('letters')
+    of_refused_ones(acts)
+    page.wait(lambda: len(page.all('.letter')) == 2)
+    acts.press('Discard all of these …')
+    acts.dialog().find_element(By.CSS_SELECTOR, 'input:not([type=number])').send_keys('tried')
+    acts.in_dialog('Try it first').click()
+    acts.answer('2 dead letters would be discarded.')
+    acts.produce('refunds', [{'id': 'late-3', 'amount': 5000}])
+    page.wait(lambda: len(still_open()) == 3)
+    late = [number for number in still_open() if number not in tried]
+    acts.query('UPDATE onceward.dead_letters SET resolved_at = now() '
+               f'WHERE dead_letter = {tried[0]}')
+    acts.in_dialog('Discard dead letters').click()
+    acts.answer('1 discarded. 1 is no longer open.')
+    assert still_open() == late, (tried, late, still_open())
+    acts.in_dialog('Close').click()
+    acts.press('Discard all of these …')
+    assert not acts.in_dialog('Discard dead letters').is_enabled(), 'the late one was not tried'
+    acts.in_dialog('Close').click()
+    acts.query('ALTER TABLE refunds DROP CONSTRAINT few')
+
+
 def pause_and_forget(acts):
     page = acts.page
     page.go('partitions?topic=refunds')
@@ -220,7 +260,8 @@ def log(acts):
 
 def press_all(page, base, produce, query):
     acts = Acts(page, base, produce, query)
-    for step in (letters, who_looks, who_is_refused, redrive, discard, pause_and_forget, log):
+    for step in (letters, who_looks, who_is_refused, redrive, discard, discard_what_was_tried,
+                 pause_and_forget, log):
         step(acts)
     page.check_logs()
     page.refusals = False

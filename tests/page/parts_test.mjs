@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import {
     advice, forgettable, headline, stuckPartitions, topicState, wholeClaims,
 } from './advice.js';
-import {ago, bytes, duration, indented, link, route, time} from './base.js';
+import {ago, bytes, duration, indented, link, route, sinceTrial, time} from './base.js';
 
 const worker = {number: 0, database: 'postgres', running: true, failure: ''};
 const overview = (more = {}) => ({
@@ -112,4 +112,11 @@ test('a payload keeps its numbers', () => {
         '{\n  "a": 12.50,\n  "b": [],\n  "a": 1\n}');
     assert.equal(indented('"x"'), '"x"');
     assert.throws(() => indented('{"a"'));
+});
+
+test('an act says how its dead letters differ from those of its trial', () => {
+    assert.equal(sinceTrial(12, 12), '');
+    assert.equal(sinceTrial(12, 11), ' 1 is no longer open.');
+    assert.equal(sinceTrial(12, 0), ' 12 are no longer open.');
+    assert.equal(sinceTrial(12, 14), ' 2 of them came after the trial.');
 });

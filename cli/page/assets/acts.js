@@ -3,20 +3,24 @@
 
 import {useRef, useState} from './hooks.mjs';
 import {act, ask} from './api.js';
-import {html, plural} from './base.js';
+import {html, plural, sinceTrial} from './base.js';
 
 const picked = (answer) => plural(answer.picked, 'dead letter');
 
-function redriven(answer) {
+function redriven(answer, trial) {
     if (answer.failure) return `${answer.delivered} sent, then: ${answer.failure}`;
     const kept = [[answer.exhausted, 'tried too often'], [answer.behind, 'behind another one'],
         [answer.uncertain, 'perhaps sent before']].filter(([n]) => n > 0)
         .map(([n, why]) => `${n} ${why}`);
     const rest = kept.length ? ` Left out: ${kept.join(', ')}.` : '';
-    return (answer.done ? `${picked(answer)} sent.` : `${picked(answer)} would be sent.`) + rest;
+    if (!trial) return `${picked(answer)} would be sent.${rest}`;
+    const sent = answer.done || !answer.picked ? `${picked(answer)} sent.`
+        : `${answer.delivered} of ${picked(answer)} sent.`;
+    return sent + sinceTrial(trial.picked, answer.picked) + rest;
 }
 
-// `tried`: with a dry run before it. `said`: the answer as a sentence.
+// `tried`: with a dry run before it. `said`: the answer as a sentence; `trial` is the answer of the
+// dry run, and undefined in that run itself.
 const acts = {
     pause: {path: 'pause', title: 'Pause the topic',
         meaning: 'Messages wait in Kafka until it is resumed.', said: () => 'The topic is paused.'},
@@ -27,7 +31,8 @@ const acts = {
             'duplicate there.', said: redriven},
     discard: {path: 'dlq/discard', title: 'Discard dead letters', tried: true, bounded: true,
         meaning: 'They are deleted with their payloads, for good.',
-        said: (answer) => (answer.done ? `${answer.discarded} discarded.`
+        said: (answer, trial) => (trial
+            ? `${answer.discarded} discarded.${sinceTrial(trial.picked, answer.discarded)}`
             : `${picked(answer)} would be discarded.`)},
     forget: {path: 'forget', title: 'Forget the key', tried: true,
         meaning: 'The next message with this key is applied again.',
@@ -35,8 +40,7 @@ const acts = {
             : `${plural(answer.claims.length + answer.leases.length, 'claim')} to take out.`)},
 };
 
-// The numbers of the dead letters of one cause, the newest first. An act takes them by number, so
-// that it takes nothing that came meanwhile.
+// The numbers of the dead letters of one cause, the newest first.
 export async function numbersOf(filter, most) {
     const numbers = [];
     for (let before = null, more = true; more && numbers.length < most;) {
@@ -61,23 +65,32 @@ export function Act({session, what, label, values, filter}) {
     const dialog = useRef(null);
     const [reason, setReason] = useState('');
     const [most, setMost] = useState(100);
-    const [outcome, setOutcome] = useState(null);
+    const [outcome, setOutcome] = useState(null);  // of a trial with what it was asked for
     const [busy, setBusy] = useState(false);
     if (!session?.may_act) return null;
     const {path, title, meaning, tried, bounded, said} = acts[what];
     const send = async (dry) => {
         setBusy(true);
         try {
-            const body = {...await valuesOf(values, filter, most), reason};
+            // DANGER: send the trial's own numbers. Numbers that are selected again include letters
+            // that came after the trial, which nobody has seen.
+            const trial = !dry && outcome?.dry ? outcome : null;
+            const asked = trial ? trial.asked : await valuesOf(values, filter, most);
+            const body = {...asked, reason};
             if (tried) body.dry_run = dry;
-            setOutcome({text: said(await act(path, body)), dry});
+            const answer = await act(path, body);
+            setOutcome({text: said(answer, trial?.answer), dry, asked, answer});
         } catch (error) {
             setOutcome({error: error.message});
         }
         setBusy(false);
     };
     const ready = reason.trim() && !busy;
-    return html`<button onClick=${() => dialog.current.showModal()}>${label}</button>
+    const open = () => {
+        setOutcome(null);  // an earlier trial may be of another cause
+        dialog.current.showModal();
+    };
+    return html`<button onClick=${open}>${label}</button>
         <dialog ref=${dialog} aria-label=${title}><form method="dialog"
             onSubmit=${(event) => event.preventDefault()}><h2>${title}</h2><p>${meaning}</p>
         <label>Reason, for the audit log<input value=${reason} required maxlength="500"

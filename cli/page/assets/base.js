@@ -93,6 +93,13 @@ export function indented(json) {
 
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
+// How an act's dead letters differ from those of its trial; '' if they do not. A redrive also takes
+// those that must be sent together with the tried ones, and these may have come meanwhile.
+export function sinceTrial(tried, taken) {
+    if (taken < tried) return ` ${plural(tried - taken, 'is', 'are')} no longer open.`;
+    return taken > tried ? ` ${count(taken - tried)} of them came after the trial.` : '';
+}
+
 // The route is in the address's hash, so that each view has a link that can be sent to others.
 export function link(path, values = {}) {
     const query = new URLSearchParams();
