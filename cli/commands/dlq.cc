@@ -19,7 +19,6 @@
 #include "cli/terminal/progress.h"
 #include "cli/terminal/stop_request.h"
 #include "dedup/base/text.h"
-#include "schemas/queries.h"
 #include "sinks/dead_letters/dead_letter_sink.h"
 
 namespace onceward {
@@ -271,17 +270,19 @@ int discard(const DlqOptions& options) {
     const DeadLetterFilter filter = filter_of(options, setup, {"open"});
     Connection connection = writing_session(setup);
     const std::vector<std::int64_t> numbers = numbers_of(select_letters(connection, filter));
-    std::int64_t gone = 0;
-    if (options.really()) {
-        gone =
-            connection.query(sql::dlq_discard, Parameters{numbers, options.reason}).integer(0, 0);
-    }
-    print_answer(options.json,
-                 {{"picked", numbers.size()}, {"discarded", gone}, {"done", options.really()}},
-                 options.really()
-                     ? "discarded {discarded}; discarded_dead_letters says who, when and why\n"
-                     : "would discard {picked}, with their payloads\nnothing was changed; do it "
-                       "with --yes\n");
+    const auto picked = static_cast<std::int64_t>(numbers.size());
+    const std::int64_t gone =
+        options.really() ? discard_unchanged(connection, numbers, filter.states, options.reason)
+                         : 0;
+    const std::int64_t left = options.really() ? picked - gone : 0;
+    print_answer(
+        options.json,
+        {{"picked", picked}, {"discarded", gone}, {"left", left}, {"done", options.really()}},
+        options.really() ? "discarded {discarded}; discarded_dead_letters says who, when and why\n"
+                         : "would discard {picked}, with their payloads\nnothing was changed; do "
+                           "it with --yes\n");
+    warn_if(left > 0, "left " + std::to_string(left) +
+                          ", which a redrive or somebody else has dealt with meanwhile");
     return numbers.empty() ? exit_not_found : exit_ok;
 }
 

@@ -95,6 +95,14 @@ std::vector<std::int64_t> numbers_of(const std::vector<Letter>& letters) {
     return numbers;
 }
 
+std::int64_t discard_unchanged(Connection& connection, const std::vector<std::int64_t>& numbers,
+                               const std::vector<std::string>& states, const std::string& reason) {
+    if (numbers.empty()) return 0;
+    const Parameters parameters =
+        Parameters{}.integers(numbers).text(reason).texts(views(states));
+    return connection.query(sql::dlq_discard, parameters).integer(0, 0);
+}
+
 std::vector<StoredHeader> stored_headers(std::string_view json) {
     std::vector<StoredHeader> headers;
     try {

@@ -162,11 +162,13 @@ nlohmann::json discard_letters(Act& act) {
     act.body.end();
     Connection connection = act.session(topic.name);
     const std::vector<std::int64_t> numbers = numbers_of(select_letters(connection, filter));
-    std::int64_t gone = 0;
-    if (!dry_run && !numbers.empty()) {
-        gone = connection.query(sql::dlq_discard, Parameters{numbers, act.reason}).integer(0, 0);
-    }
-    return {{"picked", numbers.size()}, {"numbers", numbers}, {"discarded", gone},
+    const auto picked = static_cast<std::int64_t>(numbers.size());
+    const std::int64_t gone =
+        dry_run ? 0 : discard_unchanged(connection, numbers, filter.states, act.reason);
+    return {{"picked", picked},
+            {"numbers", numbers},
+            {"discarded", gone},
+            {"left", dry_run ? 0 : picked - gone},
             {"done", gone > 0}};
 }
 

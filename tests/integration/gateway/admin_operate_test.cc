@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <future>
 
 #include "cli/admin/admin_server.h"
 #include "cli/configuration/load.h"
@@ -13,11 +14,13 @@
 #include "dedup/server/migration.h"
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/certificates.h"
+#include "tests/support/eventually.h"
 #include "tests/support/kafka.h"
 
 namespace onceward::operator_tests {
 namespace {
 
+using namespace std::chrono_literals;
 using nlohmann::json;
 using testing::ElementsAre;
 
@@ -189,6 +192,30 @@ TEST_F(AdminActsTest, ADiscardIsPlannedFirstThenDone) {
     EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 0);
     EXPECT_THAT(acts("who, act, reason, details ->> 'letters'"),
                 ElementsAre("alice|dlq discard|test data|2"));
+}
+
+TEST_F(AdminActsTest, ADiscardLeavesALetterThatARedriveMarksMeanwhile) {
+    letter(1);
+    letter(2);
+    support::Database redrive(schema_.server().dsn);
+    const std::string number = redrive.value("SELECT pg_backend_pid()");
+    redrive.execute("BEGIN; UPDATE " + schema_.name() +
+                    ".dead_letters SET resolved_at = now(), redrive_began_at = now() "
+                    "WHERE record_offset = 1");
+    auto discarded = std::async(std::launch::async, [&] {
+        return done("dlq/discard",
+                    {{"topic", "orders"}, {"reason", "test data"}, {"dry_run", false}});
+    });
+    EXPECT_TRUE(support::eventually(30s, [&] {
+        return database().number("SELECT count(*) FROM pg_stat_activity WHERE " + number +
+                                 " = ANY (pg_blocking_pids(pid))") == 1;
+    }));
+    redrive.execute("COMMIT");
+    const json answer = discarded.get();
+    EXPECT_EQ(answer["picked"], 2);
+    EXPECT_EQ(answer["discarded"], 1);
+    EXPECT_EQ(answer["left"], 1);
+    EXPECT_EQ(database().value("SELECT record_offset FROM dead_letters"), "1");
 }
 
 TEST_F(AdminActsTest, AKeyIsForgotten) {

@@ -121,7 +121,9 @@ TEST_F(Audit, AnActThatIsRolledBackHasNoRowAndARowNoActWithout) {
     {
         OwnedTransaction transaction(owner);
         transaction.query(sql::pauses_begin, {"billing", "orders", "why"});
-        transaction.query(sql::dlq_discard, Parameters{std::vector<std::int64_t>{1}, "why"});
+        const std::vector<std::int64_t> numbers{1};
+        transaction.query(sql::dlq_discard,
+                          Parameters{}.integers(numbers).text("why").texts({}));
         EXPECT_EQ(transaction.query(sql::audit_list, Parameters{}
                                                          .null()
                                                          .null()
