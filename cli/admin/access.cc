@@ -29,13 +29,17 @@ AdminRefusal forbidden(const std::string& detail) {
 
 // Refuses a request that may come from a page of another site: browsers add a certificate to such
 // requests, and let such a page send forms. nullopt if it is admitted.
-std::optional<AdminRefusal> refuse_other_sites(const HttpRequest& request) {
+// Browsers never add a token. A page of another site would have to know it, and would have to ask
+// before it sends `Authorization`, which this port never allows. So with a token `Origin` need not
+// be this port's own: a proxy that ends TLS may write another name in `Host`.
+std::optional<AdminRefusal> refuse_other_sites(const HttpRequest& request, bool by_token) {
     if (values_of(request.headers, act_header).size() != 1) {
         return forbidden(std::string("A request that acts needs the header `") + act_header +
                          "`, such as `" + act_header + ": 1`.");
     }
     const auto site = only_value(request.headers, "Sec-Fetch-Site");
     if (site && *site != "same-origin") return forbidden("This request comes from another site.");
+    if (by_token) return std::nullopt;
     for (const std::string_view origin : values_of(request.headers, "Origin")) {
         const std::size_t scheme = origin.find("://");
         const auto host = only_value(request.headers, "Host");
@@ -47,6 +51,10 @@ std::optional<AdminRefusal> refuse_other_sites(const HttpRequest& request) {
 }
 
 }  // namespace
+
+bool open_to_this_machine(const AdminConfiguration& configuration, bool on_loopback) {
+    return on_loopback && !configuration.look.any() && !configuration.operate.any();
+}
 
 bool names_this_machine(const HttpHeaders& headers) {
     const auto host = only_value(headers, "Host");
@@ -78,7 +86,7 @@ HttpResponse to_response(const AdminRefusal& refusal) {
 }
 
 AdminAccess::AdminAccess(const AdminConfiguration& configuration, bool on_loopback)
-    : open_(on_loopback && !configuration.look.any() && !configuration.operate.any()),
+    : open_(open_to_this_machine(configuration, on_loopback)),
       metrics_need_look_(configuration.metrics_need_look) {
     const auto add = [&](const AdminConfiguration::Credentials& credentials, AdminRole role) {
         for (const auto& [name, token] : credentials.tokens) {
@@ -134,7 +142,9 @@ std::variant<AdminCaller, AdminRefusal> AdminAccess::admit(const HttpRequest& re
     if (std::get<AdminCaller>(caller).role != AdminRole::operate) {
         return forbidden("This needs the role `operate`; these credentials have `look`.");
     }
-    if (auto refused = refuse_other_sites(request)) return *std::move(refused);
+    // caller_of() takes no certificate if there is a token.
+    const bool by_token = !values_of(request.headers, "Authorization").empty();
+    if (auto refused = refuse_other_sites(request, by_token)) return *std::move(refused);
     return caller;
 }
 

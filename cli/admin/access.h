@@ -55,6 +55,11 @@ class AdminAccess {
     bool metrics_need_look_ = false;
 };
 
+// Whether everybody on this machine may look: only this machine reaches the port, and the
+// configuration names no token and no certificate. `Host` then has to name this machine. With
+// credentials any name is fine, such as that of a proxy which ends TLS.
+bool open_to_this_machine(const AdminConfiguration& configuration, bool on_loopback);
+
 // Whether `Host` names this machine itself.
 // DANGER: a page of any site can make its own name mean 127.0.0.1, and would then read here as this
 // machine does (DNS rebinding). The name is in `Host`.

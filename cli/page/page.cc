@@ -52,7 +52,7 @@ struct AdminPage::State {
     State(const CurrentConfiguration& from, PageReads::Status status)
         : current(from),
           used(from.get()),
-          local(used->admin && is_loopback(*used->admin)),
+          open(used->admin && open_to_this_machine(used->admin_access, is_loopback(*used->admin))),
           group(used->group),
           reads(*used, std::move(status)),
           thread([this](const std::stop_token& stop) { run(stop); }) {}
@@ -131,7 +131,7 @@ struct AdminPage::State {
 
     const CurrentConfiguration& current;
     std::shared_ptr<const Configuration> used;  // of the page's thread
-    const bool local;
+    const bool open;  // without credentials, to this machine
     const std::string group;
     // The page's thread alone uses these two.
     PageReads reads;
@@ -162,7 +162,7 @@ bool AdminPage::handle(const HttpRequest& request, const HttpServer::Answer& ans
     const std::string_view path = path_of(request.target);
     const bool question = path.starts_with("/api/");
     if (!question && path != "/" && !path.starts_with("/assets/")) return false;
-    if (state_->local && !names_this_machine(request.headers)) {
+    if (state_->open && !names_this_machine(request.headers)) {
         answer(with_headers(sentence(421, "This port answers for its own machine's name alone.")));
     } else if (!question) {
         answer(

@@ -170,6 +170,14 @@ TEST_F(PageTest, AnotherNameOfTheMachineGetsNothing) {
     EXPECT_EQ(get("/metrics").status, 0) << "not the page's";
 }
 
+// A proxy that ends TLS may keep the name that the browser asked for.
+TEST_F(PageTest, WithATokenConfiguredAnyNameIsAnswered) {
+    configuration_.admin_access.operate.tokens = {{"alice", Secret("0123456789-operate")}};
+    show();
+    EXPECT_EQ(get("/", "onceward.example").status, 200);
+    EXPECT_EQ(get("/api/overview", "onceward.example").status, 200);
+}
+
 TEST_F(PageTest, AServerThatIsAwayIsPartOfTheAnswer) {
     configuration_.postgres.dsn = Secret("host=127.0.0.1 port=1");
     show();

@@ -143,6 +143,47 @@ TEST(AdminAccess, WhatActsComesFromNoOtherSite) {
     EXPECT_EQ(from({{act_header, "1"}, {"Origin", "null"}}), "403");
 }
 
+// A proxy that ends TLS keeps the name that the browser asked for, or writes its own target.
+TEST(AdminAccess, ATokenIsAsGoodThroughAProxyWhateverNameItWrites) {
+    const AdminAccess access(with_tokens(), true);
+    for (const char* host : {"onceward.example", "127.0.0.1:9464"}) {
+        HttpRequest asked;
+        asked.headers = acting(operate_token);
+        asked.headers.emplace_back("Host", host);
+        asked.headers.emplace_back("Origin", "https://onceward.example");
+        asked.headers.emplace_back("Sec-Fetch-Site", "same-origin");
+        EXPECT_EQ(outcome(access, asked, AdminRole::look), "alice may operate") << host;
+        EXPECT_EQ(outcome(access, asked, AdminRole::operate), "alice may operate") << host;
+    }
+}
+
+TEST(AdminAccess, ATokenStillNeedsTheHeaderAndNoWordOfAnotherSite) {
+    const AdminAccess access(with_tokens(), true);
+    const std::string bearer = "Bearer " + operate_token;
+    EXPECT_EQ(outcome(access, request({{"Authorization", bearer}}), AdminRole::operate), "403");
+    EXPECT_EQ(outcome(access,
+                      request({{"Authorization", bearer},
+                               {act_header, "1"},
+                               {"Sec-Fetch-Site", "cross-site"}}),
+                      AdminRole::operate),
+              "403");
+    EXPECT_EQ(outcome(access,
+                      request({{"Authorization", "Bearer no"},
+                               {act_header, "1"},
+                               {"Origin", "https://evil.example"}},
+                              "CN=alice,O=Example"),
+                      AdminRole::operate),
+              "401")
+        << "a wrong token frees no certificate of the check";
+}
+
+TEST(AdminHost, ConcernsOnlyALoopbackPortWithoutCredentials) {
+    EXPECT_TRUE(open_to_this_machine(AdminConfiguration{}, true));
+    EXPECT_FALSE(open_to_this_machine(AdminConfiguration{}, false));
+    EXPECT_FALSE(open_to_this_machine(with_tokens(), true));
+    EXPECT_FALSE(open_to_this_machine(with_certificates(), true));
+}
+
 TEST(AdminAccess, ARefusalSaysHowToAskAndNoToken) {
     const AdminAccess access(with_tokens(), false);
     const auto found =
