@@ -52,6 +52,17 @@ void check_files(const AdminConfiguration& admin, const Section& at) {
     }
 }
 
+void check_use(const Section& at) {
+    for (const char* option :
+         {"metrics", "tls.certificate", "tls.key", "tls.client_ca", "look.tokens",
+          "look.certificates", "operate.tokens", "operate.certificates"}) {
+        if (!at.given(option)) continue;
+        at.warning(option,
+                   "This does nothing with `admin.listen: off`. Write an address there, or remove "
+                   "this.");
+    }
+}
+
 // Where other machines reach the port, what needs the role `look` is closed if nobody is named. A
 // value that is not known yet (a variable) names somebody as well.
 void check_readers(const AdminConfiguration& admin, bool page, const Section& at) {
@@ -77,6 +88,7 @@ void check_admin_access(const Configuration& configuration, Report& report) {
     const AdminConfiguration& admin = configuration.admin_access;
     const Section at(report, "admin");
     check_files(admin, at);
+    if (configuration.admin_text == "off") check_use(at);
     std::set<std::string> names, values;
     check_tokens(admin.look.tokens, "look.tokens", at, names, values);
     check_tokens(admin.operate.tokens, "operate.tokens", at, names, values);

@@ -1,6 +1,7 @@
 #include "cli/configuration/checks.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <ranges>
 
 #include "cli/configuration/registry.h"
@@ -135,6 +136,26 @@ void check_mechanism(const KafkaOptions& kafka, const Section& at) {
     }
 }
 
+// librdkafka opens these files when the process starts. A path that is not absolute begins where
+// that happens, which need not be here.
+void check_key_files(const KafkaOptions& kafka, const Section& at) {
+    for (const auto& [name, value] : kafka.properties) {
+        if (!name.starts_with("ssl.") || !name.ends_with(".location")) continue;
+        const std::filesystem::path path = value.reveal();
+        std::error_code ignored;
+        // `probe` asks librdkafka to search for the system's authorities. A folder may hold them.
+        if (path.empty() || path == "probe" || std::filesystem::exists(path, ignored)) continue;
+        // The path is not shown: if a wrong variable was named, it may be a password.
+        if (path.is_absolute()) {
+            at.error(name, "There is no such file (not shown). Write the path of one.");
+        } else {
+            at.warning(name,
+                       "There is no such file here (not shown). This path begins at the folder in "
+                       "which the process is started. Write an absolute one.");
+        }
+    }
+}
+
 void check_security(const KafkaOptions& kafka, const Section& at) {
     const std::string verification = "enable.ssl.certificate.verification";
     const std::string protocol = property_text(kafka, "security.protocol");
@@ -150,6 +171,7 @@ void check_security(const KafkaOptions& kafka, const Section& at) {
              "remove it."},
         });
     }
+    if (tls) check_key_files(kafka, at);
     if (sasl) check_mechanism(kafka, at);
     const std::string mechanism =
         property_text(kafka, "sasl.mechanism") + property_text(kafka, "sasl.mechanisms");

@@ -131,8 +131,11 @@ std::optional<Node> parse_yaml(const std::string& text, Report& report) {
     try {
         YAML::Parser parser(stream);
         if (!parser.HandleNextDocument(builder)) {
+            const bool wide = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
             report.error({1, 1}, "",
-                         "The file is empty. `onceward init` prints one to start from.");
+                         std::string(wide ? "The file is UTF-16 and has no text in it."
+                                          : "The file is empty.") +
+                             " `onceward init` prints one to start from.");
             return std::nullopt;
         }
         TreeBuilder second(report);

@@ -28,5 +28,13 @@ TEST(AdminConfiguration, ThePageIsForTheLoopbackOrForSomebodyWhoIsNamed) {
                 testing::Not(testing::HasSubstr("nobody could read this")));
 }
 
+TEST(AdminConfiguration, WhatAClosedPortWouldNeedIsAWarning) {
+    const std::string token = "operate: {tokens: {alice: 0123456789abcdef}}";
+    EXPECT_THAT(of_admin("listen: off, " + token),
+                testing::HasSubstr("warning: admin.operate.tokens: This does nothing"));
+    EXPECT_EQ(of_admin("listen: off"), "");
+    EXPECT_EQ(of_admin(token), "");
+}
+
 }  // namespace
 }  // namespace onceward

@@ -257,6 +257,16 @@ TEST(Loading, ThePayloadsHashAsKeyIsAWarningOnly) {
     EXPECT_NE(result.findings[0].message.find("two equal orders"), std::string::npos);
 }
 
+// Some shells write it when their output goes to a file.
+TEST(Loading, AFileWithNothingButTheMarkOfUtf16IsSaidToBeThat) {
+    for (const char* mark : {"\xff\xfe", "\xfe\xff"}) {
+        EXPECT_EQ(all_findings(load(mark)),
+                  "test.yaml:1:1: error: The file is UTF-16 and has no text in it. `onceward init` "
+                  "prints one to start from.\n");
+    }
+    EXPECT_NE(all_findings(load("")).find("The file is empty."), std::string::npos);
+}
+
 TEST(Loading, AMissingFileIsAFinding) {
     const LoadResult result = load_configuration("no/such/file.yaml");
     EXPECT_FALSE(result.usable());
