@@ -16,6 +16,10 @@ std::vector<TopicPartition> those(const Entries& entries, Predicate predicate) {
     return partitions;
 }
 
+bool wants_take_over(const Assignment::Entry& entry) {
+    return entry.phase == PartitionPhase::wants_fence || entry.phase == PartitionPhase::waiting;
+}
+
 }  // namespace
 
 ReadAttempts::Verdict ReadAttempts::failed(Offset offset) {
@@ -111,6 +115,14 @@ void Assignment::postpone(const TopicPartition& partition, Clock::time_point unt
     }
 }
 
+void Assignment::postpone_topic(const TopicPartition& failed, Clock::time_point until) {
+    for (auto& [partition, entry] : entries_) {
+        if (partition.topic != failed.topic || !wants_take_over(entry)) continue;
+        const auto due = partition == failed ? until + Clock::duration{1} : until;
+        entry.not_before = std::max(entry.not_before, due);
+    }
+}
+
 void Assignment::wait(const TopicPartition& partition, Clock::time_point until,
                       const std::string& why) {
     Entry* entry = mutable_find(partition);
@@ -201,12 +213,13 @@ void Assignment::wake(const TopicPartition& partition) {
 }
 
 std::optional<TopicPartition> Assignment::next_take_over(Clock::time_point now) const {
-    for (const auto& [partition, entry] : entries_) {
-        const bool wants =
-            entry.phase == PartitionPhase::wants_fence || entry.phase == PartitionPhase::waiting;
-        if (wants && entry.not_before <= now) return partition;
+    const std::pair<const TopicPartition, Entry>* next = nullptr;
+    for (const auto& item : entries_) {
+        const Entry& entry = item.second;
+        if (!wants_take_over(entry) || entry.not_before > now) continue;
+        if (next == nullptr || entry.not_before < next->second.not_before) next = &item;
     }
-    return std::nullopt;
+    return next == nullptr ? std::nullopt : std::optional(next->first);
 }
 
 std::vector<Assignment::Seek> Assignment::seeks() const {

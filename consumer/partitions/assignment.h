@@ -86,6 +86,9 @@ class Assignment {
     void missed(const TopicPartition& partition, Clock::time_point now, double dice);
     // No take-over before `until`, nor before the time that it waits for already.
     void postpone(const TopicPartition& partition, Clock::time_point until);
+    // No take-over of the topic of `failed` before `until`. After that the others come before
+    // `failed`, since their take-overs need not fail.
+    void postpone_topic(const TopicPartition& failed, Clock::time_point until);
     // Nothing is read until then; after that the fence is taken and reading begins there. `why` is
     // for people, and empty if the partition knows it already.
     void wait(const TopicPartition& partition, Clock::time_point until,
@@ -123,6 +126,7 @@ class Assignment {
     };
     PauseChange set_paused(std::map<std::string, std::string> topics);
 
+    // The one that is due for the longest time.
     std::optional<TopicPartition> next_take_over(Clock::time_point now) const;
     std::vector<Seek> seeks() const;
     std::vector<TopicPartition> due_retries(Clock::time_point now) const;

@@ -10,7 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kafka_pause = 1s;
 constexpr auto locked_pause = 500ms;
 
 std::string moved_keys(int now, int fixed) {
@@ -32,6 +31,7 @@ void TakeOver::run(const TopicPartition& partition) {
     reached(options_.observer, Step::before_take_over);
     try {
         take(topic, partition);
+        topic.unanswered = 0;
     } catch (const PostgresError& error) {
         failures_.outside_batch(error, &topic, Clock::now() - begun);
         postpone(locked_pause);  // Others' batches go before the next try: a row lock may last.
@@ -40,9 +40,8 @@ void TakeOver::run(const TopicPartition& partition) {
     } catch (const FenceLost& lost) {
         failures_.halt(partition, {HaltReason::fence_lost, lost.what()}, 0ms);
     } catch (const KafkaError& error) {
-        log_warning("kafka.query_failed", {{"topic", partition.topic}, {"error", error.what()}});
         source_.bootstrap_again();
-        postpone(kafka_pause);
+        failures_.brokers_failed(topic, partition, error.what(), Clock::now() - begun);
     } catch (const std::exception& error) {
         failures_.stop_topic(topic, error.what(), options_.first_retry);
     }

@@ -294,5 +294,28 @@ TEST_F(AssignmentTest, AFenceThatIsTakenForAPartitionThatIsReadIsRefusedAndRepor
     EXPECT_EQ(assignment.find(partition_)->fence.next_offset, Offset{7});
 }
 
+TEST_F(AssignmentTest, AFailedTakeOverPostponesThoseOfItsTopicAlone) {
+    const TopicPartition sibling{"topic", Partition{1}};
+    const TopicPartition other{"visits", Partition{0}};
+    for (const TopicPartition& one : {partition_, sibling, other}) assignment_.assigned(one);
+    assignment_.postpone_topic(partition_, now_ + 3s);
+    EXPECT_EQ(assignment_.next_take_over(now_), other);
+    assignment_.taken(other, fence(0));
+    EXPECT_EQ(assignment_.next_take_over(now_ + 2999ms), std::nullopt);
+    EXPECT_EQ(assignment_.next_take_over(now_ + 3s), sibling);
+}
+
+// Its own take-over fails each time, for example because its leader alone is away.
+TEST_F(AssignmentTest, APartitionWhoseTakeOverFailsDoesNotKeepItsTopicsOthersWaiting) {
+    const TopicPartition sibling{"topic", Partition{1}};
+    assignment_.assigned(partition_);
+    assignment_.assigned(sibling);
+    ASSERT_EQ(assignment_.next_take_over(now_), partition_);
+    assignment_.postpone_topic(partition_, now_ + 3s);
+    EXPECT_EQ(assignment_.next_take_over(now_ + 1h), sibling) << "however late it is asked";
+    assignment_.taken(sibling, fence(0));
+    EXPECT_EQ(assignment_.next_take_over(now_ + 1h), partition_);
+}
+
 }  // namespace
 }  // namespace onceward
