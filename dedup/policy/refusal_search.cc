@@ -13,6 +13,9 @@ namespace {
 // If more messages of a batch than these get an error of the table or the role, then the table or
 // the role is at fault, and none of the messages goes to the dead letters.
 constexpr std::size_t most_stopped = 3;
+// If the sender tries again, the table or the role is at fault only if all of these get such an
+// error: the most messages that are tried one by one in order to find that out.
+constexpr std::size_t most_asked = 16;
 // How many parts, while it is not known how many messages are refused: few, so that a fault that
 // all messages meet is seen after a few tries.
 constexpr std::size_t first_parts = 16;
@@ -30,6 +33,8 @@ struct Part {
     // The server has written it, and its answers were refused. It is in no later round, since what
     // it wrote would stand in the way of others.
     bool left_out = false;
+    bool refused() const { return refusal.has_value(); }
+    bool stopped() const { return refused() && refusal->action == FailureAction::stop; }
 };
 
 std::size_t rounded_root(std::size_t number) {
@@ -51,6 +56,9 @@ class Search {
         cut(messages, size, parts_);
         do {
             try_parts();
+            if (round_ == 0 && target_.tried_again && all_are_stopped()) {
+                std::rethrow_exception(last_stop_);
+            }
         } while (next_round());
         std::vector<Refusal> refusals;
         for (Part& part : parts_) {
@@ -71,12 +79,27 @@ class Search {
         }
     }
 
+    // One message may be why a part is refused, so this tries messages alone. They are spread over
+    // the batch, because what one sender has sent at once is together in it.
+    bool all_are_stopped() {
+        if (stopped_ == 0 || !std::ranges::all_of(parts_, &Part::refused)) return false;
+        const std::size_t step = (parts_.size() + most_asked - 1) / most_asked;
+        std::vector<Part> asked;
+        for (std::size_t i = 0; i < parts_.size(); i += step) {
+            asked.push_back({parts_[i].messages.first(1)});
+        }
+        std::swap(parts_, asked);
+        try_parts();
+        std::swap(parts_, asked);
+        return std::ranges::all_of(asked, &Part::stopped);
+    }
+
     void try_parts() {
         stopped_ = 0;
         for (Part& part : parts_) {
             if (!part.left_out) {
                 part.refusal.reset();
-            } else if (part.refusal->action == FailureAction::stop) {
+            } else if (part.stopped()) {
                 ++stopped_;
             }
         }
@@ -200,7 +223,7 @@ class Search {
     // Called while the error is handled.
     void stopped() {
         last_stop_ = std::current_exception();
-        if (++stopped_ > most_stopped) throw;
+        if (++stopped_ > most_stopped && !target_.tried_again) throw;
     }
 
     // Returns whether another round is needed. If so, what was refused is in smaller parts.

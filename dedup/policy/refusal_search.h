@@ -38,7 +38,8 @@ class RefusalSearch {
         // How often the failure was seen before (see classify()).
         int earlier = 0;
         // The sender sends a refused message again, and nothing of it is stored. Then an error that
-        // may_be_about_one() excludes counts for its message too.
+        // may_be_about_one() excludes counts for its message too, and any number of messages may
+        // get an error whose action is `stop`, unless all do.
         bool tried_again = false;
     };
     // Returns the messages that are refused on their own, in their order; empty if none is. Throws

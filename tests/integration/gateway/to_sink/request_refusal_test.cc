@@ -113,6 +113,30 @@ TEST_P(RequestRefusalTest, AFaultOfTheTableThatOneRequestMeetsIsA503OfThatOneAlo
     EXPECT_EQ(claims(), 99);
 }
 
+TEST_P(RequestRefusalTest, AFaultOfTheTableThatManyRequestsMeetIsA503OfTheseAlone) {
+    on_insert("IF new.body = 'bad' THEN EXECUTE 'SELECT 1 FROM none'; END IF;");
+    EXPECT_THAT(carry_out(200), ElementsAre(Pair("503", 10), Pair("made", 190)));
+    EXPECT_EQ(rows(), 190);
+    EXPECT_EQ(claims(), 190);
+}
+
+// The first parts have 25 requests each, so no part passes as a whole.
+TEST_P(RequestRefusalTest, AFaultOfTheTableInEachPartOfABatchIsA503OfItsRequestsAlone) {
+    on_insert("IF new.body = 'bad' THEN EXECUTE 'SELECT 1 FROM none'; END IF;");
+    EXPECT_THAT(carry_out(400), ElementsAre(Pair("503", 20), Pair("made", 380)));
+    EXPECT_EQ(rows(), 380);
+    EXPECT_EQ(claims(), 380);
+}
+
+TEST_P(RequestRefusalTest, AMissingPartitionOfOneTenantIsA503OfItsRequestsAlone) {
+    schema_.database().execute("CREATE TABLE tenants (name text) PARTITION BY LIST (name); "
+                               "GRANT INSERT ON tenants TO PUBLIC");
+    on_insert("IF new.body = 'bad' THEN INSERT INTO " + schema_.name() +
+              ".tenants VALUES ('bad'); END IF;");
+    EXPECT_THAT(carry_out(200), ElementsAre(Pair("503", 10), Pair("made", 190)));
+    EXPECT_EQ(rows(), 190);
+}
+
 TEST_P(RequestRefusalTest, AFaultOfTheTableThatAllMeetIsFoundInAFewTries) {
     schema_.database().execute("CREATE SEQUENCE tries; GRANT USAGE ON SEQUENCE tries TO PUBLIC");
     on_insert("PERFORM nextval('" + schema_.name() + ".tries'); EXECUTE 'SELECT 1 FROM none';");
