@@ -11,10 +11,10 @@ namespace {
 
 // The answers of a bulk, filled from the threads in which they arrive.
 struct BulkAnswers {
-    BulkAnswers(std::vector<BulkAnswer> known, std::size_t waited_for)
+    BulkAnswers(BulkResponse known, std::size_t waited_for)
         : all(std::move(known)), open(waited_for) {}
     Mutex mutex;
-    std::vector<BulkAnswer> all ONCEWARD_GUARDED_BY(mutex);
+    BulkResponse all ONCEWARD_GUARDED_BY(mutex);
     std::size_t open ONCEWARD_GUARDED_BY(mutex);
 };
 
@@ -176,7 +176,9 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
         return visit->refuse({.kind = ProblemKind::malformed_request,
                               .detail = "The body is not accepted: " + reading.fault + "."});
     }
-    std::vector<BulkAnswer> known(reading.items.size());
+    std::vector<std::string> keys;
+    for (const BulkItem& item : reading.items) keys.push_back(item.key);
+    BulkResponse known(std::move(keys));
     std::vector<KeyedRequest> requests;
     std::vector<std::size_t> places;
     const auto head = std::make_shared<const HttpHeaders>(
@@ -200,9 +202,8 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
     };
     for (std::size_t i = 0; i < reading.items.size(); ++i) {
         BulkItem& item = reading.items[i];
-        known[i].key = item.key;
         if (const auto problem = refused(item)) {
-            known[i].response = to_response(*problem);
+            known.put(i, to_response(*problem));
             continue;
         }
         HttpRequest request{.method = visit->request.method,
@@ -211,7 +212,7 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
                             .body = std::move(item.body)};
         auto made = keyed(*visit, item.key, std::move(request));
         if (const auto* problem = std::get_if<Problem>(&made)) {
-            known[i].response = to_response(*problem);
+            known.put(i, to_response(*problem));
             continue;
         }
         requests.push_back(std::move(std::get<KeyedRequest>(made)));
@@ -221,14 +222,15 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
         requests.back().head = head;
         places.push_back(i);
     }
-    if (requests.empty()) return visit->respond(bulk_response(known));
+    if (requests.empty()) return visit->respond(known.made());
     const auto answers = std::make_shared<BulkAnswers>(std::move(known), requests.size());
     parts_.keyed->submit(std::move(requests), [visit, answers, places = std::move(places)](
                                                   std::size_t place, KeyedOutcome outcome) {
-        HttpResponse response = response_to(std::move(outcome), visit->options());
+        const HttpResponse response = response_to(std::move(outcome), visit->options());
         const MutexLock lock(answers->mutex);
-        answers->all[places[place]].response = std::move(response);
-        if (--answers->open == 0) visit->respond(bulk_response(answers->all));
+        // Written now, with a bound: a thousand whole answers would be kept until the last arrives.
+        answers->all.put(places[place], response);
+        if (--answers->open == 0) visit->respond(answers->all.made());
     });
 }
 

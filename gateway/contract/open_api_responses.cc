@@ -62,7 +62,10 @@ ResponseTree answers_schema() {
           {"status", {{"type", "integer"}}},
           {"replayed", {{"type", "boolean"}}},
           {"type", {{"type", "string"}, {"description", "The body's media type."}}},
-          {"body", {{"description", "The item's answer; a problem if it was refused."}}}}},
+          {"body", {{"description", "The item's answer; a problem if it was refused."}}},
+          {"body_left_out",
+           {{"type", "boolean"},
+            {"description", "`true` if the item has a body that did not fit into this answer."}}}}},
         {"required", {"status"}}};
     return {{"type", "array"}, {"items", std::move(answer)}};
 }

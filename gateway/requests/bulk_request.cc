@@ -88,29 +88,37 @@ BulkReading read_bulk(std::string_view json, const KeyHeaderOptions& key, std::s
     return reading;
 }
 
-HttpResponse bulk_response(const std::vector<BulkAnswer>& answers) {
+void BulkResponse::put(std::size_t place, const HttpResponse& response) {
+    using Handler = nlohmann::json::error_handler_t;
+    nlohmann::ordered_json head;
+    if (!keys_[place].empty()) head["key"] = keys_[place];
+    head["status"] = response.status;
+    if (response.replayed) head["replayed"] = true;
+    if (const auto type = only_value(response.headers, "Content-Type")) head["type"] = *type;
+    std::string body;
+    if (!response.body.empty()) {
+        // As it is, so that no number loses a digit.
+        body = nlohmann::json::accept(response.body)
+                   ? response.body
+                   : nlohmann::json(response.body).dump(-1, ' ', false, Handler::replace);
+        if (body.size() > left_) {
+            head["body_left_out"] = true;
+            body.clear();
+        }
+    }
+    left_ -= body.size();
+    std::string& item = items_[place];
+    item = head.dump(-1, ' ', false, Handler::replace);
+    if (body.empty()) return;
+    item.back() = ',';
+    item += "\"body\":" + body + '}';
+}
+
+HttpResponse BulkResponse::made() const {
     std::string body = "[";
-    for (const BulkAnswer& answer : answers) {
-        nlohmann::ordered_json head;
-        if (!answer.key.empty()) head["key"] = answer.key;
-        head["status"] = answer.response.status;
-        if (answer.response.replayed) head["replayed"] = true;
-        if (const auto type = only_value(answer.response.headers, "Content-Type")) {
-            head["type"] = *type;
-        }
-        using Handler = nlohmann::json::error_handler_t;
-        std::string text = head.dump(-1, ' ', false, Handler::replace);
-        if (!answer.response.body.empty()) {
-            const std::string& own = answer.response.body;
-            text.back() = ',';
-            text += "\"body\":";
-            // As it is, so that no number loses a digit.
-            text += nlohmann::json::accept(own)
-                        ? own
-                        : nlohmann::json(own).dump(-1, ' ', false, Handler::replace);
-            text += '}';
-        }
-        body += (body.size() > 1 ? "," : "") + text;
+    for (const std::string& item : items_) {
+        if (body.size() > 1) body += ',';
+        body += item;
     }
     return {.status = 207, .headers = {{"Content-Type", "application/json"}}, .body = body + "]"};
 }

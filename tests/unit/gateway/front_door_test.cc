@@ -1,5 +1,6 @@
 #include "gateway/front_door.h"
 
+#include "gateway/requests/bulk_request.h"
 #include "gateway/requests/keyed_request.h"
 #include "tests/unit/gateway/front_door_scene.h"
 
@@ -261,6 +262,26 @@ TEST_F(FrontDoorTest, ABulkHasAKeyAndAnAnswerForEachItem) {
     EXPECT_EQ(keyed_.requests[0].request.body, R"({"n":1})");
     EXPECT_EQ(keyed_.requests[0].fingerprint, keyed_.requests[1].fingerprint);
     EXPECT_NE(keyed_.requests[0].digest, keyed_.requests[1].digest);
+}
+
+TEST_F(FrontDoorTest, TheAnswerOfABulkHasABoundWhateverIsStoredForItsItems) {
+    route("POST", "/bulk", SinkTarget{.bulk = true});
+    const std::string stored = '"' + std::string(65'534, 'x') + '"';
+    keyed_.outcome = KeyedAnswer{.result = {.status = 201, .body = stored}};
+    std::string body;
+    for (int i = 0; i < 100; ++i) {
+        body += (i == 0 ? R"([{"key":"k)" : R"(,{"key":"k)") + std::to_string(i) + R"(","body":1})";
+    }
+    const HttpResponse response = send("POST", "/bulk", {}, body + "]");
+    EXPECT_LT(response.body.size(), most_bulk_bytes + 10'000);
+    const auto answers = nlohmann::json::parse(response.body);
+    ASSERT_EQ(answers.size(), 100U);
+    EXPECT_EQ(answers[63].at("body"), std::string(65'534, 'x'));
+    for (const std::size_t left_out : {64U, 99U}) {
+        EXPECT_EQ(answers[left_out].at("status"), 201);
+        EXPECT_EQ(answers[left_out].at("body_left_out"), true);
+        EXPECT_FALSE(answers[left_out].contains("body"));
+    }
 }
 
 TEST_F(FrontDoorTest, WhatIsNoBulkIsRefusedAsAWhole) {

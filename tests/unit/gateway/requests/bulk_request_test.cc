@@ -62,19 +62,39 @@ TEST(Bulk, AnItemThatIsNoneIsRefusedInItsPlaceAndTheOthersAreTaken) {
 }
 
 TEST(Bulk, TheAnswersComeInTheItemsOrder) {
-    const HttpResponse response =
-        bulk_response({{"a",
-                        {.status = 201,
-                         .headers = {{"Content-Type", "application/json"}},
-                         .body = R"({"n":1.10})"}},
-                       {"b", {.status = 200, .body = "text \"x\"", .replayed = true}},
-                       {"", {.status = 400}}});
+    BulkResponse bulk({"a", "b", ""});
+    bulk.put(2, {.status = 400});
+    bulk.put(0, {.status = 201,
+                 .headers = {{"Content-Type", "application/json"}},
+                 .body = R"({"n":1.10})"});
+    bulk.put(1, {.status = 200, .body = "text \"x\"", .replayed = true});
+    const HttpResponse response = bulk.made();
     EXPECT_EQ(response.status, 207);
     EXPECT_EQ(response.body,
               R"([{"key":"a","status":201,"type":"application/json","body":{"n":1.10}},)"
               R"({"key":"b","status":200,"replayed":true,"body":"text \"x\""},)"
               R"({"status":400}])");
     EXPECT_TRUE(nlohmann::json::accept(response.body));
+}
+
+TEST(Bulk, ABodyThatDoesNotFitIntoTheAnswerIsLeftOutWhichItsItemSays) {
+    BulkResponse bulk({"a", "b", "c", "d"}, 10);
+    bulk.put(0, {.status = 201, .body = R"([1,2])"});
+    bulk.put(1, {.status = 201, .body = R"([1,23])", .replayed = true});
+    bulk.put(2, {.status = 201, .body = R"([1,2])"});
+    bulk.put(3, {.status = 201, .body = "1"});
+    EXPECT_EQ(bulk.made().body,
+              R"([{"key":"a","status":201,"body":[1,2]},)"
+              R"({"key":"b","status":201,"replayed":true,"body_left_out":true},)"
+              R"({"key":"c","status":201,"body":[1,2]},)"
+              R"({"key":"d","status":201,"body_left_out":true}])");
+}
+
+// An escape takes up to six bytes.
+TEST(Bulk, ABodyCountsWithTheBytesThatItTakesInTheAnswer) {
+    BulkResponse bulk({"a"}, 10);
+    bulk.put(0, {.status = 200, .body = "\x01\x01"});
+    EXPECT_EQ(bulk.made().body, R"([{"key":"a","status":200,"body_left_out":true}])");
 }
 
 }  // namespace
