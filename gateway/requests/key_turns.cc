@@ -59,6 +59,7 @@ std::vector<KeyTurns::Turn> KeyTurns::end(const Digest& key, const KeyedOutcome&
     auto ended = running_.extract(key);
     if (ended.empty()) return next;
     const std::optional<Digest>& ran = ended.mapped().fingerprint;
+    std::shared_ptr<KeyedOutcome> shared;
     for (auto& [waiter, waits] : ended.mapped().waiting) {
         deadlines_.erase({waits.deadline, waiter});
         // Only the ledger knows which of the two owns the key: the one that ran may be the mistake.
@@ -68,7 +69,8 @@ std::vector<KeyTurns::Turn> KeyTurns::end(const Digest& key, const KeyedOutcome&
             waits.turn.key_is_known = true;
             next.push_back(std::move(waits.turn));
         } else {
-            told.emplace_back(std::move(waits.turn.asking), repeated);
+            if (!shared) shared = std::make_shared<KeyedOutcome>(repeated);
+            told.emplace_back(std::move(waits.turn.asking), shared);
         }
     }
     return next;

@@ -24,11 +24,25 @@ struct Asking {
     void tell(KeyedOutcome outcome) const { (*then)(place, std::move(outcome)); }
 };
 
-// The answers to send once the mutex is free.
-using ToldLater = std::vector<std::pair<Asking, KeyedOutcome>>;
+// An answer to send. Several may share it: those that are told later do not each hold a copy.
+struct Told {
+    Told(Asking one, std::shared_ptr<KeyedOutcome> shared)
+        : asking(std::move(one)), outcome(std::move(shared)) {}
+    Told(Asking one, KeyedOutcome own)
+        : Told(std::move(one), std::make_shared<KeyedOutcome>(std::move(own))) {}
+    Asking asking;
+    std::shared_ptr<KeyedOutcome> outcome;
+};
+
+// The answers to send once the mutex is free. Those that share one are in one thread's list.
+using ToldLater = std::vector<Told>;
 
 inline void tell(ToldLater& told) {
-    for (auto& [one, outcome] : told) one.tell(std::move(outcome));
+    for (Told& one : told) {
+        const auto outcome = std::move(one.outcome);
+        const bool last = outcome.use_count() == 1;
+        one.asking.tell(last ? std::move(*outcome) : *outcome);
+    }
 }
 
 // Pure: the time is given; used by one thread at a time. Only the ledger knows whether the first
@@ -65,6 +79,8 @@ class KeyTurns {
     Clock::time_point next_deadline() const {
         return deadlines_.empty() ? never : deadlines_.begin()->first.first;
     }
+    // How many requests wait for another one of their key.
+    std::size_t waiting() const { return deadlines_.size(); }
     bool runs(const Digest& key) const { return running_.contains(key); }
     bool runs_original(const Digest& key) const {
         const auto found = running_.find(key);

@@ -33,7 +33,8 @@ struct KeyedRouteOptions {
     std::string name;     // the route's operation
     ResultLimits limits{};
     std::chrono::milliseconds wait{0};  // of a request whose key is being worked on
-    // The most requests that wait for a transaction or a call; further ones get a 503 at once.
+    // The most requests that wait for a transaction, for a call or for another request of their
+    // key; further ones get a 503 at once.
     std::size_t waiting = 10'000;
     FrozenSessionGuard* guard = nullptr;  // the process's; may be null
     StepObserver* observer = nullptr;     // may be null

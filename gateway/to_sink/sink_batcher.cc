@@ -72,8 +72,8 @@ void SinkBatcher::submit(std::vector<KeyedRequest> requests, Then then) {
         const MutexLock lock(mutex_);
         const std::uint64_t group = ++last_group_;
         const auto now = Clock::now();
-        const bool room =
-            !stopping_ && queue_.size() + held_.size() + requests.size() <= options_.waiting;
+        const std::size_t waiting = queue_.size() + held_.size() + turns_.waiting();
+        const bool room = !stopping_ && waiting + requests.size() <= options_.waiting;
         for (std::size_t place = 0; place < requests.size(); ++place) {
             const Asking asking{shared, place};
             if (room) {

@@ -105,7 +105,7 @@ void UpstreamRequests::ask(const std::stop_token& stop) {
 // A request that waited for another one keeps the deadline that its arrival gave it.
 void UpstreamRequests::admit(KeyTurns::Turn turn, ToldLater& told) {
     const auto now = Clock::now();
-    if (stopping_ || queue_.size() >= options_.waiting) {
+    if (stopping_ || queue_.size() + turns_.waiting() >= options_.waiting) {
         told.emplace_back(std::move(turn.asking), ask_again_soon());
         return;
     }

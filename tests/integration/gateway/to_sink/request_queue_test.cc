@@ -208,6 +208,24 @@ TEST_F(RequestQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOther
     EXPECT_EQ(schema_.database().value(keys), "first refused waits");
 }
 
+TEST_F(RequestQueueTest, ARepeatThatWaitsForTheFirstTakesItsPlaceInTheQueueToo) {
+    options_.waiting = 1;
+    options_.wait = 30s;
+    SinkBatcher batcher(options_);
+    hold_batches();
+    std::future<KeyedOutcome> first = queued(batcher, "k");
+    ASSERT_TRUE(batch_hangs(schema_));
+    std::future<KeyedOutcome> repeat = queued(batcher, "k");
+    const std::optional<Problem> again = refused_at_once(queued(batcher, "k"));
+    const std::optional<Problem> other = refused_at_once(queued(batcher, "other"));
+    holder_.execute("ROLLBACK");
+    ASSERT_TRUE(again && other) << "they wait too";
+    EXPECT_EQ(again->kind, ProblemKind::unavailable);
+    EXPECT_EQ(other->kind, ProblemKind::unavailable);
+    EXPECT_EQ(std::get<KeyedAnswer>(first.get()).state, KeyState::fresh);
+    EXPECT_EQ(std::get<KeyedAnswer>(repeat.get()).state, KeyState::replayed);
+}
+
 class UpstreamQueueTest : public UpstreamScene {};
 
 TEST_F(UpstreamQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOthersAreCalled) {

@@ -28,7 +28,7 @@ class KeyTurnsTest : public ::testing::Test {
     Places in_flight() {
         Places places;
         for (const auto& [asking, outcome] : std::exchange(told_, {})) {
-            const auto* answer = std::get_if<KeyedAnswer>(&outcome);
+            const auto* answer = std::get_if<KeyedAnswer>(outcome.get());
             EXPECT_TRUE(answer != nullptr && answer->state == KeyState::in_flight);
             places.push_back(asking.place);
         }
@@ -49,7 +49,7 @@ class KeyTurnsTest : public ::testing::Test {
         }
         Places places;
         for (const auto& [asking, outcome] : told) {
-            EXPECT_EQ(std::get<KeyedAnswer>(outcome).state, KeyState::fresh);
+            EXPECT_EQ(std::get<KeyedAnswer>(*outcome).state, KeyState::fresh);
             places.push_back(asking.place);
         }
         return places;
@@ -109,8 +109,8 @@ TEST_F(KeyTurnsTest, WhoeverWaitsForALedgerThatSaysNothingIsToldThatNobodyKnows)
     runs("a", 1);
     const ToldLater late = turns_.late(now_ + 5s);
     ASSERT_EQ(late.size(), 1U);
-    EXPECT_EQ(late[0].first.place, 1U);
-    EXPECT_EQ(std::get<Problem>(late[0].second).kind, ProblemKind::unavailable);
+    EXPECT_EQ(late[0].asking.place, 1U);
+    EXPECT_EQ(std::get<Problem>(*late[0].outcome).kind, ProblemKind::unavailable);
 }
 
 TEST_F(KeyTurnsTest, ThoseWhoWaitGetTheFirstOnesAnswerInTheirOrder) {
@@ -122,6 +122,43 @@ TEST_F(KeyTurnsTest, ThoseWhoWaitGetTheFirstOnesAnswerInTheirOrder) {
     EXPECT_THAT(next_, IsEmpty());
     EXPECT_EQ(turns_.next_deadline(), never);
     EXPECT_THAT(late(now_ + 1h), IsEmpty());
+}
+
+// A thousand items of a bulk may repeat one key, and its answer may be large.
+TEST_F(KeyTurnsTest, ThoseWhoWaitShareOneAnswerUntilTheyAreTold) {
+    runs("a");
+    std::vector<KeyedOutcome> got;
+    const auto then = std::make_shared<const RequestTarget::Then>(
+        [&](std::size_t, KeyedOutcome outcome) { got.push_back(std::move(outcome)); });
+    for (const std::size_t place : {1U, 2U}) {
+        KeyedRequest request;
+        request.digest = digest_of_bytes("a");
+        turns_.admit({.asking = {then, place}, .request = std::move(request), .arrived = now_}, 2s,
+                     now_, told_);
+    }
+    turns_.end(digest_of_bytes("a"), KeyedAnswer{.result = {.body = "large"}}, never, told_);
+    ASSERT_EQ(told_.size(), 2U);
+    EXPECT_EQ(told_[0].outcome, told_[1].outcome);
+    tell(told_);
+    ASSERT_EQ(got.size(), 2U);
+    EXPECT_EQ(std::get<KeyedAnswer>(got[0]).result.body, "large");
+    EXPECT_EQ(std::get<KeyedAnswer>(got[1]).result.body, "large");
+}
+
+TEST_F(KeyTurnsTest, OnlyThoseWhoWaitForAnotherAreCounted) {
+    runs("a");
+    EXPECT_EQ(turns_.waiting(), 0U);
+    runs("a", 1);
+    runs("a", 2, 1s);
+    runs("b", 3);
+    EXPECT_EQ(turns_.waiting(), 2U);
+    original("a");
+    EXPECT_EQ(turns_.waiting(), 1U);
+    late(now_ + 1s);
+    EXPECT_EQ(turns_.waiting(), 0U);
+    runs("a", 4, 1s);
+    end("a");
+    EXPECT_EQ(turns_.waiting(), 0U);
 }
 
 TEST_F(KeyTurnsTest, WhoeverHasWaitedLongEnoughWaitsNoLonger) {
