@@ -12,7 +12,7 @@ namespace {
 // Between the checks of a key that another process has in flight.
 constexpr std::chrono::milliseconds looked_for_again{50};
 // The pause between two tries to release a claim in doubt.
-constexpr std::chrono::seconds let_go_again{1};
+constexpr std::chrono::seconds release_every{1};
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void UpstreamRequests::submit(std::vector<KeyedRequest> requests, Then then) {
     for (std::size_t place = 0; place < requests.size(); ++place) {
         const Asking asking{shared, place};
         ToldLater told;
-        if (may_go_on(requests[place].request.target)) {
+        if (may_be_forwarded(requests[place].request.target)) {
             const MutexLock lock(mutex_);
             admit({asking, std::move(requests[place]), 0, now}, told);
         } else {
@@ -137,7 +137,7 @@ std::deque<UpstreamRequests::Queued>* UpstreamRequests::next_queue(Clock::time_p
 UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
-        if (!in_doubt_.empty() && next_let_go_ <= Clock::now()) {
+        if (!in_doubt_.empty() && next_release_ <= Clock::now()) {
             Work work{.in_doubt = in_doubt_.front()};
             in_doubt_.pop_front();
             if (!queue_.empty() || !held_.empty()) wake_.notify_one();
@@ -154,7 +154,7 @@ UpstreamRequests::Work UpstreamRequests::next_work(const std::stop_token& stop) 
         }
         const auto next_try = [&]() ONCEWARD_REQUIRES(mutex_) {
             const auto held = held_.empty() ? never : held_.front().next_try;
-            return in_doubt_.empty() ? held : std::min(held, next_let_go_);
+            return in_doubt_.empty() ? held : std::min(held, next_release_);
         };
         const auto next = next_try();
         wake_.wait_until(lock, stop, next, [&]() ONCEWARD_REQUIRES(mutex_) {
@@ -174,10 +174,10 @@ void UpstreamRequests::tell_original(const Digest& key) {
 }
 
 // Its client was told that the request may be sent again.
-void UpstreamRequests::let_go_later(const ClaimInDoubt& claim) {
+void UpstreamRequests::release_later(const ClaimInDoubt& claim) {
     const MutexLock lock(mutex_);
     in_doubt_.push_back(claim);
-    next_let_go_ = Clock::now() + let_go_again;
+    next_release_ = Clock::now() + release_every;
     wake_.notify_one();
 }
 
@@ -196,10 +196,11 @@ bool UpstreamRequests::hold(Queued& queued, UpstreamSession::Carried& carried) {
     return true;
 }
 
-bool UpstreamRequests::let_go(const ClaimInDoubt& claim, std::unique_ptr<UpstreamSession>& session,
-                              const std::stop_token& stop) try {
+bool UpstreamRequests::release_in_doubt(const ClaimInDoubt& claim,
+                                        std::unique_ptr<UpstreamSession>& session,
+                                        const std::stop_token& stop) try {
     if (!session) session = std::make_unique<UpstreamSession>(options_, stop);
-    return session->let_go(claim);
+    return session->release_in_doubt(claim);
 } catch (const std::exception& error) {
     log_error("http.upstream_failed", {{"route", options_.name}, {"error", error.what()}});
     session.reset();
@@ -210,7 +211,7 @@ void UpstreamRequests::run(const std::stop_token& stop) {
     std::unique_ptr<UpstreamSession> session;
     while (Work work = next_work(stop)) {
         if (work.in_doubt) {
-            if (!let_go(*work.in_doubt, session, stop)) let_go_later(*work.in_doubt);
+            if (!release_in_doubt(*work.in_doubt, session, stop)) release_later(*work.in_doubt);
             continue;
         }
         std::optional<Queued>& queued = work.request;
@@ -233,7 +234,7 @@ void UpstreamRequests::run(const std::stop_token& stop) {
         }
         const std::optional<ClaimInDoubt> in_doubt = carried.in_doubt;
         if (!hold(*queued, carried)) answer(key, *queued, std::move(carried));
-        if (in_doubt) let_go_later(*in_doubt);
+        if (in_doubt) release_later(*in_doubt);
     }
 }
 

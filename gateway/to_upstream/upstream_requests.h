@@ -59,9 +59,9 @@ class UpstreamRequests final : public RequestTarget {
     // Returns the queue whose first request is to be taken now; null if there is none.
     std::deque<Queued>* next_queue(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
     void tell_original(const Digest& key);
-    bool let_go(const ClaimInDoubt& claim, std::unique_ptr<UpstreamSession>& session,
-                const std::stop_token& stop);
-    void let_go_later(const ClaimInDoubt& claim);
+    bool release_in_doubt(const ClaimInDoubt& claim, std::unique_ptr<UpstreamSession>& session,
+                          const std::stop_token& stop);
+    void release_later(const ClaimInDoubt& claim);
     bool hold(Queued& queued, UpstreamSession::Carried& carried);
     std::vector<Queued> take_overdue(Clock::time_point now) ONCEWARD_REQUIRES(mutex_);
     Clock::time_point next_deadline() const ONCEWARD_REQUIRES(mutex_);
@@ -81,7 +81,7 @@ class UpstreamRequests final : public RequestTarget {
     bool held_turn_ ONCEWARD_GUARDED_BY(mutex_) = false;  // the last one taken was held
     // Claims that no call needs: they are released again and again until PostgreSQL answers.
     std::deque<ClaimInDoubt> in_doubt_ ONCEWARD_GUARDED_BY(mutex_);
-    Clock::time_point next_let_go_ ONCEWARD_GUARDED_BY(mutex_){};
+    Clock::time_point next_release_ ONCEWARD_GUARDED_BY(mutex_){};
     KeyTurns turns_ ONCEWARD_GUARDED_BY(mutex_);
     bool stopping_ ONCEWARD_GUARDED_BY(mutex_) = false;
     StatusQuestions questions_ ONCEWARD_GUARDED_BY(mutex_);

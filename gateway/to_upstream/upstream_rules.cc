@@ -198,7 +198,7 @@ HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key
     return kept;
 }
 
-bool may_go_on(std::string_view target) {
+bool may_be_forwarded(std::string_view target) {
     const std::string_view path = path_of(target);
     if (!path.starts_with('/') || target.find('#') != std::string_view::npos) return false;
     // DANGER: the route's pattern was compared with the parts of the path between slashes. If an

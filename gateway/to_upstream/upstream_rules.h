@@ -81,6 +81,6 @@ HttpHeaders forwarded_headers(const HttpHeaders& headers, const std::string& key
 // Whether an upstream reads the target as the route's pattern did. It must be a path, only its last
 // part may be empty, and no part may be `.` or `..`, or have a slash, a backslash or a control
 // character: neither plainly, nor percent-encoded, nor encoded twice.
-bool may_go_on(std::string_view target);
+bool may_be_forwarded(std::string_view target);
 
 }  // namespace onceward

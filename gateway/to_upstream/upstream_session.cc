@@ -49,7 +49,7 @@ Leases UpstreamSession::leases_of(const Attempt& attempt) const {
 // call came before the committed claim, a second process could call as well.
 UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
                                                     Clock::time_point deadline) {
-    expects(may_go_on(request.request.target), "the target of a call may go to its upstream");
+    expects(may_be_forwarded(request.request.target), "the target of a call may be forwarded");
     if (request.key.empty()) return carry_without_key(std::move(request));
     Attempt attempt{.request = std::move(request), .token = random_digest()};
     may_be_claimed_ = false;
@@ -57,7 +57,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     // DANGER: no call without a lease that outlasts it: a claim that took long is repeated. No
     // call after the deadline either: its client is asked to send the request again.
     bool claimed = false;
-    const bool asked = until(deadline, [&] {
+    const bool asked = try_until(deadline, [&] {
         other = claim(attempt);
         claimed = !other && Clock::now() + options_.upstream.timeout < attempt.held_until;
         if (other || claimed) return;
@@ -93,7 +93,7 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     switch (fate_of(end, options_.upstream)) {
         case KeyFate::stored: {
             const MessageResult result = result_of(std::move(answer), options_.limits);
-            until(patience, [&] { carried = store(attempt, result); });
+            try_until(patience, [&] { carried = store(attempt, result); });
             // If it was not stored, the key is in flight until the lease ends, although it took
             // effect.
             return carried ? std::move(*carried) : Carried{.outcome = ask_again_later()};
@@ -168,14 +168,14 @@ std::optional<KeyedOutcome> UpstreamSession::claim(Attempt& attempt) {
 }
 
 bool UpstreamSession::release(const Attempt& attempt, Clock::time_point deadline) {
-    return until(deadline,
-                 [&] { leases_of(attempt).release_request(*session_, attempt.request.digest); });
+    return try_until(
+        deadline, [&] { leases_of(attempt).release_request(*session_, attempt.request.digest); });
 }
 
 // DANGER: claim again under the same token first. The COMMIT may still be under way in the server,
 // where no release sees it: the new claim waits for its end, and then the release finds it.
-bool UpstreamSession::let_go(const ClaimInDoubt& claim) {
-    return until(Clock::now(), [&] {
+bool UpstreamSession::release_in_doubt(const ClaimInDoubt& claim) {
+    return try_until(Clock::now(), [&] {
         Leases leases(registered_.value(), options_.ledger.lease, claim.token);
         OwnedTransaction transaction(*session_);
         leases.claim_request(transaction, {claim.key, claim.fingerprint, {}, {}}, false);
@@ -272,7 +272,7 @@ UpstreamSession::Carried UpstreamSession::store(const Attempt& attempt,
     return answered;
 }
 
-bool UpstreamSession::until(Clock::time_point deadline, const std::function<void()>& step) {
+bool UpstreamSession::try_until(Clock::time_point deadline, const std::function<void()>& step) {
     for (int tries = 1; !stop_.stop_requested() || tries == 1; ++tries) {
         try {
             session_.open();
@@ -280,7 +280,7 @@ bool UpstreamSession::until(Clock::time_point deadline, const std::function<void
             failures_.ended();
             return true;
         } catch (const PostgresError& error) {
-            if (!passes(error)) return false;
+            if (!may_try_again(error)) return false;
         }
         if (Clock::now() >= deadline) return false;
         sleep_unless(stop_, FailureSeries::usual.after(tries, roll()));
@@ -289,7 +289,7 @@ bool UpstreamSession::until(Clock::time_point deadline, const std::function<void
 }
 
 // Whether it is worth trying the same step again.
-bool UpstreamSession::passes(const PostgresError& error) {
+bool UpstreamSession::may_try_again(const PostgresError& error) {
     if (error.diagnosis().in_doubt) may_be_claimed_ = true;
     if (error.sqlstate() == statement_timeout) {
         log_warning("http.statement_timeout", {{"route", options_.name}});

@@ -60,15 +60,15 @@ class UpstreamSession {
         std::chrono::steady_clock::time_point as_of = never;
         // The request, given back if its key is in flight elsewhere: no call was made.
         std::optional<KeyedRequest> elsewhere{};
-        // Set if the claim is to be released, and may still exist: see let_go().
+        // Set if the claim is to be released, and may still exist: see release_in_doubt().
         std::optional<ClaimInDoubt> in_doubt{};
     };
     // `deadline`: of its claim. A request without a key is sent, but leaves nothing in the ledger.
-    // REQUIRES: may_go_on() for its target.
+    // REQUIRES: may_be_forwarded() for its target.
     Carried carry_out(KeyedRequest request, std::chrono::steady_clock::time_point deadline);
     // Frees the key of a claim that may exist. Returns false if PostgreSQL has not accepted that:
     // call it again.
-    bool let_go(const ClaimInDoubt& claim);
+    bool release_in_doubt(const ClaimInDoubt& claim);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -80,8 +80,8 @@ class UpstreamSession {
         Clock::time_point held_until{};
     };
     // Runs the step until PostgreSQL has accepted it; false if it has not by the deadline.
-    bool until(Clock::time_point deadline, const std::function<void()>& step);
-    bool passes(const PostgresError& error);
+    bool try_until(Clock::time_point deadline, const std::function<void()>& step);
+    bool may_try_again(const PostgresError& error);
     Leases leases_of(const Attempt& attempt) const;
     static ClaimInDoubt claim_of(const Attempt& attempt);
     Carried carry_without_key(KeyedRequest request);

@@ -201,12 +201,12 @@ TEST(UpstreamRules, AProxysWordGoesOnOnlyWhereItIsNamed) {
 TEST(UpstreamRules, NoTargetLeavesTheUpstreamsAddress) {
     for (const char* target : {"/orders/1", "/orders/1?a=/../b%2F..", "/a.b/..c", "/", "/a%20b",
                                "/a/", "/a;b=..", "/50%25", "/%c3%a9"}) {
-        EXPECT_TRUE(may_go_on(target)) << target;
+        EXPECT_TRUE(may_be_forwarded(target)) << target;
     }
     for (const char* target : {"/orders/..", "/orders/../admin", "/./a", "/a/%2e%2E/b", "/a/%2e./b",
                                "/a%2F..%2Fb", "/a/..%5cb", "http://other.example/", "@other/", "*",
                                "", "/a#b", "/a%", "/a b", "/a?\r\nX: 1"}) {
-        EXPECT_FALSE(may_go_on(target)) << target;
+        EXPECT_FALSE(may_be_forwarded(target)) << target;
     }
 }
 
@@ -218,7 +218,7 @@ TEST(UpstreamRules, NoPartOfAPathBecomesSeveralOrNone) {
           "/orders/a%5Cadmin", "/orders/a\\admin", "/orders/%252e%252e", "/orders/a%252Fadmin",
           "/orders/%25252e", "/orders/..%20", "/orders/...", "/orders/a%00", "/orders/a%0dX",
           "/orders/%c0%ae%c0%ae", "/orders/%e0%80%ae", "/orders/%ff", "/%c0%ae%c0%ae/admin"}) {
-        EXPECT_FALSE(may_go_on(target)) << target;
+        EXPECT_FALSE(may_be_forwarded(target)) << target;
     }
 }
 
