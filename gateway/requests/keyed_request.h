@@ -165,15 +165,14 @@ inline constexpr auto request_machine = [] {
         }}};
 }();
 
-// Returns false and logs it if the event must never come in that state. The state then stays.
-inline bool change(RequestState& state, RequestEvent event) {
+// If the event must never come in that state, this is logged, and the state stays.
+inline void change(RequestState& state, RequestEvent event) {
     if (const auto next = request_machine.after(state, event)) {
         state = *next;
-        return true;
+        return;
     }
     log_error("http.wrong_event",
               {{"state", request_machine.text(state)}, {"event", request_machine.text(event)}});
-    return false;
 }
 
 }  // namespace onceward
