@@ -46,8 +46,8 @@ Settlement SinkTransaction::attempt(Connection& connection,
 }
 
 // Not with a log, which decides at its end. A request that is in doubt may be its own duplicate. A
-// key that is probably known would fail here, and the next batches would then take the slow way
-// too.
+// key that is probably known would fail here, and the next batches would then be processed step by
+// step too.
 bool SinkTransaction::may_be_at_once(std::span<RequestInBatch* const> requests) const {
     return parts_.table && requests.size() <= most_at_once &&
            std::ranges::none_of(requests, [](const RequestInBatch* request) {
@@ -66,9 +66,11 @@ bool SinkTransaction::land_at_once(Connection& connection,
     presumption_.was_right();
     return true;
 } catch (const PostgresError& error) {
-    // DANGER: a lost session is in doubt. The careful way must not run as if nothing had landed.
+    // DANGER: a lost session is in doubt. The step by step transaction must not run as if nothing
+    // had landed.
     if (error.diagnosis().connection_lost) throw;
-    // The careful way is next. It meets the same failure if that is not about the keys.
+    // The same requests are processed step by step next. That meets the same failure if it is not
+    // about the keys.
     presumption_.was_wrong();
     return false;
 }
@@ -86,8 +88,8 @@ std::optional<std::vector<Connection::Planned>> SinkTransaction::statements_at_o
     if (!rows) return std::nullopt;
     auto results = parts_.results.put_as_new(claims->generation, answer(requests, {}));
     if (!results) return std::nullopt;
-    // Only the careful way tells waiting requests that their key is worked on, so nothing here may
-    // take long.
+    // Only the step by step transaction tells waiting requests that their key is worked on, so
+    // nothing here may take long.
     std::vector<Connection::Planned> all{
         {sql::claims_lock_shortly,
          {*parts_.table, std::to_string(patience.count()), std::to_string(limit.count())}}};
