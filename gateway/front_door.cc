@@ -5,16 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "dedup/base/trace_origin.h"
+#include "dedup/base/types.h"
 #include "dedup/sink/http_header_rules.h"
 #include "gateway/request_visit.h"
 
 namespace onceward {
 namespace {
-
-std::chrono::seconds now() {
-    return std::chrono::duration_cast<std::chrono::seconds>(
-        std::chrono::system_clock::now().time_since_epoch());
-}
 
 // The first header named in `Connection` that must reach the upstream (the tenant's, or a forwarded
 // credential); empty if none is. Hop-by-hop removal would strip it, and the call would go out
@@ -159,8 +155,9 @@ void FrontDoor::refused_by_server(int status) {
 
 bool FrontDoor::check_signature(Visit& visit) const {
     if (!visit.options().signature) return true;
-    const SignatureVerdict verdict = verify_signature(
-        *visit.options().signature, visit.request.headers, visit.request.body, now());
+    const SignatureVerdict verdict =
+        verify_signature(*visit.options().signature, visit.request.headers, visit.request.body,
+                         since_1970<std::chrono::seconds>());
     if (verdict == SignatureVerdict::good) return true;
     static constexpr std::array<const char*, 5> details{
         "", "There is no signature.", "The signature is not well formed.",
@@ -176,7 +173,7 @@ bool FrontDoor::check_signature(Visit& visit) const {
 
 void FrontDoor::check_token(const VisitPointer& visit,
                             std::optional<std::chrono::milliseconds> left) {
-    if (!visit->options().token) return go_on(visit);
+    if (!visit->options().token) return continue_checked(visit);
     const auto authorization = only_value(visit->request.headers, "Authorization");
     const auto token = authorization ? bearer_token(*authorization) : std::nullopt;
     if (!token) {
@@ -186,7 +183,9 @@ void FrontDoor::check_token(const VisitPointer& visit,
     }
     const std::shared_ptr<const KeySet> keys = parts_.keys->current();
     TokenReading reading;
-    if (keys) reading = read_token(*token, *keys, *options_.tokens, now());
+    if (keys) {
+        reading = read_token(*token, *keys, *options_.tokens, since_1970<std::chrono::seconds>());
+    }
     const bool wanting = !keys || reading.fault == TokenFault::unknown_key;
     if (wanting && !left) {
         return parts_.keys->refreshed([this, visit](std::chrono::milliseconds pause) {
@@ -219,10 +218,10 @@ void FrontDoor::check_token(const VisitPointer& visit,
             to_text(*reading.fault));
     }
     visit->claims = std::move(reading.claims);
-    go_on(visit);
+    continue_checked(visit);
 }
 
-void FrontDoor::go_on(const VisitPointer& visit) {
+void FrontDoor::continue_checked(const VisitPointer& visit) {
     const std::string kept = kept_from_the_upstream(visit->request, visit->options());
     if (!kept.empty()) {
         return visit->refuse(

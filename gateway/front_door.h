@@ -52,7 +52,7 @@ class FrontDoor {
     // `left`: see KeySetCache; nullopt: the cache was not asked for newer keys yet.
     void check_token(const VisitPointer& visit,
                      std::optional<std::chrono::milliseconds> left = std::nullopt);
-    void go_on(const VisitPointer& visit);
+    void continue_checked(const VisitPointer& visit);
     bool read_tenant(Visit& visit) const;
     bool read_key(Visit& visit) const;
     bool within_rates(Visit& visit);
