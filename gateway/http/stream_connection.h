@@ -377,10 +377,10 @@ class StreamConnection final : public OpenConnection,
     Waiting waiting_ = Waiting::nothing;
     std::chrono::steady_clock::time_point since_{};  // when waiting_ was set
     std::chrono::steady_clock::time_point begun_{};  // when the request began
-    bool in_body_ = false;
-    bool late_ = false;
-    bool keep_alive_ = true;
-    bool head_ = false;
+    bool in_body_ = false;    // the request's head has arrived, and its body is read
+    bool late_ = false;       // the request took too long: its read ends, and it gets 408
+    bool keep_alive_ = true;  // another request may follow the answer
+    bool head_ = false;       // the method is HEAD: the answer has no body
     unsigned version_ = 11;
 };
 

@@ -92,8 +92,7 @@ void SinkBatcher::finish(Later& later) {
     tell(later.told);
 }
 
-// A request that waited for another one keeps the deadline that its arrival gave it. REQUIRES: the
-// mutex is held.
+// A request that waited for another one keeps the deadline that its arrival gave it.
 void SinkBatcher::admit(KeyTurns::Turn turn, Later& later) {
     const auto now = Clock::now();
     // The requests of one bulk are in one transaction: a repeat among them waits up to its
