@@ -18,8 +18,7 @@ constexpr int batches = 20;
 
 }  // namespace
 
-struct SinkBatcher::Queued {
-    WaitingRequest request;
+struct SinkBatcher::Queued : WaitingRequest {
     std::optional<Asking> asking;  // nullopt once it was answered
     std::uint64_t group = 0;
     Clock::time_point next_try{};
@@ -32,7 +31,7 @@ template <class Batch>
 std::chrono::steady_clock::time_point first_deadline(const Batch& batch) {
     auto first = never;
     for (const auto& queued : batch) {
-        if (queued->asking) first = std::min(first, queued->request.deadline + grace);
+        if (queued->asking) first = std::min(first, queued->deadline + grace);
     }
     return first;
 }
@@ -109,16 +108,15 @@ void SinkBatcher::admit(KeyTurns::Turn turn, Later& later) {
     }
     groups_[next->request.digest] = next->group;
     auto queued = std::make_unique<Queued>();
-    queued->request.at.request = std::move(next->request);
-    queued->request.at.attempt = random_digest();
-    queued->request.at.is_known = next->key_is_known;
-    queued->request.state = next->state;
+    queued->request = std::move(next->request);
+    queued->attempt = random_digest();
+    queued->is_known = next->key_is_known;
+    queued->state = next->state;
     queued->asking = std::move(next->asking);
     queued->group = next->group;
-    queued->request.deadline = deadline;
-    queued->request.wait_until = until;
-    insert_by_deadline(queue_, std::move(queued),
-                       [](const auto& one) { return one->request.deadline; });
+    queued->deadline = deadline;
+    queued->wait_until = until;
+    insert_by_deadline(queue_, std::move(queued), [](const auto& one) { return one->deadline; });
     later.work = true;
     later.deadline = later.deadline || is_earlier_deadline();
 }
@@ -149,7 +147,7 @@ void SinkBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
     const auto now = Clock::now();
     bool tries = false;
     for (auto& queued : held_) {
-        const bool over = queued->request.wait_until <= now;
+        const bool over = queued->wait_until <= now;
         if (!over && (tries || queued->next_try > now)) continue;
         tries = tries || !over;
         batch.push_back(std::move(queued));
@@ -163,10 +161,10 @@ void SinkBatcher::hold_unfinished(std::vector<std::unique_ptr<Queued>>& batch) {
     {
         const MutexLock lock(mutex_);
         for (auto& queued : batch) {
-            if (queued->request.state == RequestState::decided) continue;
+            if (queued->state == RequestState::decided) continue;
             std::erase(running_, queued.get());
             queued->next_try = Clock::now() + held_for;
-            elsewhere.push_back(queued->request.at.request.digest);
+            elsewhere.push_back(queued->request.digest);
             held_.push_back(std::move(queued));
         }
         std::erase(batch, nullptr);
@@ -196,7 +194,7 @@ void SinkBatcher::run(const std::stop_token& stop) {
         try {
             if (!session) session = std::make_unique<SinkSession>(options_, stop);
             std::vector<WaitingRequest*> requests;
-            for (const auto& queued : batch) requests.push_back(&queued->request);
+            for (const auto& queued : batch) requests.push_back(queued.get());
             const auto begun = Clock::now();
             if (!requests.empty()) session->carry_out(requests);
             size_.took(requests.size(), Clock::now() - begun);
@@ -251,19 +249,17 @@ void SinkBatcher::answer_all(std::vector<std::unique_ptr<Queued>>& requests) {
         running_deadline_ = never;
     }
     for (auto& queued : requests) {
-        if (queued->request.state != RequestState::decided) {
-            queued->request.at.outcome = ask_again_later();
-        }
-        answer(*queued, std::move(queued->request.at.outcome));
+        if (queued->state != RequestState::decided) queued->outcome = ask_again_later();
+        answer(*queued, std::move(queued->outcome));
     }
 }
 
 // Requests that share the answer get it as a replay. The others take their turn.
 void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
-    RequestState& state = queued.request.state;
+    RequestState& state = queued.state;
     if (state != RequestState::decided) change(state, RequestEvent::decide);
-    const Digest key = queued.request.at.request.digest;
-    const auto as_of = queued.request.at.as_of;
+    const Digest key = queued.request.digest;
+    const auto as_of = queued.as_of;
     KeyedOutcome repeated = outcome;
     if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
         if (answered->state == KeyState::fresh) answered->state = KeyState::replayed;
@@ -287,7 +283,7 @@ void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
 SinkBatcher::Clock::time_point SinkBatcher::next_deadline() const {
     return std::min({turns_.next_deadline(), running_deadline_, held_deadline_,
                      questions_.next_deadline(),
-                     queue_.empty() ? never : queue_.front()->request.deadline});
+                     queue_.empty() ? never : queue_.front()->deadline});
 }
 
 // Takes the requests past their deadline from the running batch, and from those that are held until
@@ -297,7 +293,7 @@ std::vector<Asking> SinkBatcher::tell_late(Clock::time_point now) {
     std::vector<Asking> late;
     if (std::min(running_deadline_, held_deadline_) > now) return late;
     const auto take_late = [&](Queued& queued) {
-        if (!queued.asking || queued.request.deadline + grace > now) return;
+        if (!queued.asking || queued.deadline + grace > now) return;
         late.push_back(*std::exchange(queued.asking, std::nullopt));
     };
     for (Queued* queued : running_) take_late(*queued);
@@ -311,7 +307,7 @@ std::vector<Asking> SinkBatcher::tell_late(Clock::time_point now) {
 std::vector<std::unique_ptr<SinkBatcher::Queued>> SinkBatcher::take_overdue(Clock::time_point now) {
     std::vector<std::unique_ptr<Queued>> overdue;
     while (!queue_.empty() &&
-           (queue_.front()->request.deadline <= now ||
+           (queue_.front()->deadline <= now ||
             (!overdue.empty() && queue_.front()->group == overdue.back()->group))) {
         overdue.push_back(std::move(queue_.front()));
         queue_.pop_front();

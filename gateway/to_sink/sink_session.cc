@@ -129,11 +129,10 @@ Record SinkSession::record_of(KeyedRequest& request) {
 }
 
 bool SinkSession::decode(WaitingRequest& waiting) {
-    RequestInBatch& at = waiting.at;
-    const MessageKey key{at.request.digest, at.request.fingerprint, at.request.key,
-                         at.request.minted_at};
-    intake_.take(record_of(at.request), key, at.chunk);
-    const Message& message = at.message();
+    const MessageKey key{waiting.request.digest, waiting.request.fingerprint, waiting.request.key,
+                         waiting.request.minted_at};
+    intake_.take(record_of(waiting.request), key, waiting.chunk);
+    const Message& message = waiting.message();
     if (!message.rejection) return true;
     // Nothing was claimed for it, so that a corrected request passes under the same key.
     const bool unreadable = message.rejection->kind == Rejection::Kind::undecodable;
@@ -141,9 +140,9 @@ bool SinkSession::decode(WaitingRequest& waiting) {
     log_info("http.rejected", {{"route", options_.name},
                                {"digest", hex(message.digest)},
                                {"error", message.rejection->reason}});
-    at.outcome = Problem{.kind = ProblemKind::rejected,
-                         .detail = unreadable ? message.rejection->reason
-                                              : "A value is missing, or is not of its type."};
+    waiting.outcome = Problem{.kind = ProblemKind::rejected,
+                              .detail = unreadable ? message.rejection->reason
+                                                   : "A value is missing, or is not of its type."};
     change(waiting.state, RequestEvent::decide);
     return false;
 }
@@ -153,8 +152,8 @@ void SinkSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
     std::erase_if(part, [&](WaitingRequest* waiting) {
         const bool waited = waiting->state == RequestState::held && waiting->wait_until <= now;
         if (!waited && waiting->deadline > now && !stop_.stop_requested()) return false;
-        waiting->at.outcome = ask_again_soon();
-        if (waited) waiting->at.outcome = KeyedAnswer{.state = KeyState::in_flight};
+        waiting->outcome = ask_again_soon();
+        if (waited) waiting->outcome = KeyedAnswer{.state = KeyState::in_flight};
         change(waiting->state, RequestEvent::decide);
         return true;
     });
@@ -164,15 +163,14 @@ SinkSession::Step SinkSession::attempt(Parts& parts) try {
     session_.open();
     // Messages are made only now: a sink encodes by what it has read of its target.
     std::erase_if(parts.front(), [this](WaitingRequest* waiting) {
-        return waiting->at.chunk.messages.empty() && !decode(*waiting);
+        return waiting->chunk.messages.empty() && !decode(*waiting);
     });
     if (parts.front().empty()) {
         parts.pop_front();
         return Step::next;
     }
     if (searching_) return search(parts);
-    std::vector<RequestInBatch*> requests;
-    for (WaitingRequest* waiting : parts.front()) requests.push_back(&waiting->at);
+    const std::vector<RequestInBatch*> requests(parts.front().begin(), parts.front().end());
     if (transaction_->attempt(*session_, requests, patience_) == Settlement::again) {
         return Step::next;
     }

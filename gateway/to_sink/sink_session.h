@@ -55,8 +55,7 @@ struct SinkBatcherOptions : KeyedRouteOptions {
 std::chrono::milliseconds longest_request(const SinkBatcherOptions& options);
 
 // A request that waits for its batch, or is in one.
-struct WaitingRequest {
-    RequestInBatch at;
+struct WaitingRequest : RequestInBatch {
     std::chrono::steady_clock::time_point deadline;
     // Until then it waits for another process that works on its key; not after the deadline.
     std::chrono::steady_clock::time_point wait_until{};

@@ -23,8 +23,7 @@ bool SinkSession::begin_search(const Parts& parts) {
 }
 
 SinkSession::Step SinkSession::search(Parts& parts) {
-    std::vector<RequestInBatch*> requests;
-    for (WaitingRequest* waiting : parts.front()) requests.push_back(&waiting->at);
+    const std::vector<RequestInBatch*> requests(parts.front().begin(), parts.front().end());
     const auto refusals =
         transaction_->search(*session_, requests, patience_, search_, failures_.repeated());
     if (!refusals) return Step::next;
@@ -37,7 +36,7 @@ SinkSession::Step SinkSession::search(Parts& parts) {
     }
     auto next = refusals->begin();
     std::erase_if(parts.front(), [&](WaitingRequest* waiting) {
-        if (next == refusals->end() || next->message != &waiting->at.message()) return false;
+        if (next == refusals->end() || next->message != &waiting->message()) return false;
         refuse(*waiting, *next++);
         return true;
     });
@@ -46,19 +45,19 @@ SinkSession::Step SinkSession::search(Parts& parts) {
 
 void SinkSession::refuse(WaitingRequest& waiting, const Refusal& refusal) const {
     change(waiting.state, RequestEvent::decide);
-    const std::string digest = hex(waiting.at.request.digest);
+    const std::string digest = hex(waiting.request.digest);
     if (refusal.action == FailureAction::stop) {
         // Somebody may repair the function or table, and then the same request passes.
         log_error("http.request_refused",
                   {{"route", options_.name}, {"digest", digest}, {"error", refusal.summary}});
-        waiting.at.outcome = ask_again_later();
+        waiting.outcome = ask_again_later();
         return;
     }
     // PostgreSQL's own words may quote the values of rows.
     log_info("http.rejected",
              {{"route", options_.name}, {"digest", digest}, {"error", refusal.summary}});
-    waiting.at.outcome = Problem{.kind = ProblemKind::rejected,
-                                 .detail = "The request violates a constraint of its target."};
+    waiting.outcome = Problem{.kind = ProblemKind::rejected,
+                              .detail = "The request violates a constraint of its target."};
 }
 
 SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) {
@@ -86,7 +85,7 @@ SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) 
             // DANGER: the COMMIT may be in doubt. Never ask by SELECT whether it landed: try the
             // same requests again. A claim whose result carries our own attempt is ours.
             for (WaitingRequest* waiting : parts.front()) {
-                waiting->at.in_doubt = waiting->at.in_doubt || error.diagnosis().in_doubt;
+                waiting->in_doubt = waiting->in_doubt || error.diagnosis().in_doubt;
             }
             log_warning("http.reconnect", {{"route", options_.name}, {"error", error.summary()}});
             session_.end();
@@ -105,7 +104,7 @@ SinkSession::Step SinkSession::held_up(Parts& parts) {
     WaitingRequest& alone = *parts.front().front();
     change(alone.state, RequestEvent::hold);
     // The claim in its way may be its own: the server may still be working on its COMMIT.
-    if (alone.at.in_doubt) alone.wait_until = alone.deadline;
+    if (alone.in_doubt) alone.wait_until = alone.deadline;
     give_up_overdue(parts.front());
     parts.pop_front();
     return Step::next;
@@ -139,7 +138,7 @@ SinkSession::Step SinkSession::reject(const PostgresError& error, Parts& parts) 
     if (begin_search(parts) || halve(parts)) return Step::next;
     WaitingRequest& alone = *parts.front().front();
     parts.pop_front();
-    refuse(alone, {&alone.at.message(), FailureAction::reject, error.sqlstate(),
+    refuse(alone, {&alone.message(), FailureAction::reject, error.sqlstate(),
                    error.diagnosis().message, error.summary()});
     return Step::next;
 }
@@ -154,7 +153,7 @@ SinkSession::Step SinkSession::too_slow(Parts& parts) {
 SinkSession::Step SinkSession::stopped(const std::string& why, Parts& parts) {
     log_error("http.route_stopped", {{"route", options_.name}, {"error", why}});
     for (WaitingRequest* waiting : parts.front()) {
-        waiting->at.outcome = ask_again_later();
+        waiting->outcome = ask_again_later();
         change(waiting->state, RequestEvent::decide);
     }
     parts.pop_front();
@@ -167,7 +166,7 @@ SinkSession::Step SinkSession::mismatched(const std::string& why, Parts& parts) 
     if (begin_search(parts)) return Step::next;
     searching_ = false;
     for (WaitingRequest* waiting : parts.front()) {
-        refuse(*waiting, {&waiting->at.message(), FailureAction::stop, "", why, why});
+        refuse(*waiting, {&waiting->message(), FailureAction::stop, "", why, why});
     }
     parts.pop_front();
     return Step::next;

@@ -39,8 +39,8 @@ class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
     }
     void fill(WaitingRequest& one, int number, const std::string& body) const {
         const std::string key = std::to_string(number);
-        one.at.request = order(key, body);
-        one.at.attempt = digest_of_bytes("attempt" + key);
+        one.request = order(key, body);
+        one.attempt = digest_of_bytes("attempt" + key);
         one.deadline = std::chrono::steady_clock::now() + options_.longest_request;
         one.wait_until = one.deadline;
     }
@@ -66,7 +66,7 @@ class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
         begun_ = 0;
         session_->carry_out(requests);
         std::map<std::string, int> said;
-        for (const WaitingRequest& one : waiting) ++said[in_short(one.at.outcome)];
+        for (const WaitingRequest& one : waiting) ++said[in_short(one.outcome)];
         return said;
     }
     // The same request as the one of that number, in another process.
@@ -75,9 +75,9 @@ class RequestRefusalTest : public ::testing::TestWithParam<StoreKind> {
         SinkSession elsewhere(options, stop_.get_token());
         WaitingRequest same;
         fill(same, number, "good");
-        same.at.attempt = digest_of_bytes("elsewhere");
+        same.attempt = digest_of_bytes("elsewhere");
         elsewhere.carry_out({&same});
-        return in_short(same.at.outcome);
+        return in_short(same.outcome);
     }
     std::int64_t rows() { return schema_.database().number("SELECT count(*) FROM " + table_); }
     std::int64_t claims() { return schema_.database().number("SELECT count(*) FROM results_1_1"); }
