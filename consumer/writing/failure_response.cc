@@ -100,29 +100,32 @@ bool FailureResponse::retry(WriterTopic& topic, const ProcessingError& error,
     activity_.retried(topic.options.name, error);
     ++topic.retries;
     const auto tried = Clock::now() - begun;
+    if (topic.processor->ends_while_leaving()) return retry_calls(topic);
+    abandon_leaving(topic);
     const bool alone = session_.topics().size() == 1 || mutant("a_topic_holds_up_the_others");
-    if (!topic.processor->ends_while_leaving()) abandon_leaving(topic);
-    // A call that has begun cannot be rolled back: what it answered would be lost with the batch.
-    // A statement that timed out is tried in smaller parts, which would be lost as well.
-    const bool bound = handoff_.stopping() || topic.processor->ends_while_leaving() ||
-                       error.sqlstate() == statement_timed_out;
+    // A statement that timed out is tried in smaller parts, which would be lost with the batch.
+    const bool bound = handoff_.stopping() || error.sqlstate() == statement_timed_out;
     if (!alone && !bound && (tried > long_try || topic.retries > short_tries)) {
         set_aside(topic, error, tried);
         return false;
     }
     handoff_.pause(retries.after(topic.retries, roll()));
-    if (topic.processor->ends_while_leaving()) {
-        topic.processor->abandon(handoff_.overdue());
-        // That pause ends at once if the worker stops or a partition leaves.
-        if (handoff_.stopping() || !handoff_.leaving().empty()) {
-            std::this_thread::sleep_for(pause_while_leaving);
-        }
-        return true;
-    }
     abandon_leaving(topic);
     if (!handoff_.stopping()) return true;
     topic.processor->abandon();
     return false;
+}
+
+// A call that has begun cannot be rolled back: what it answered would be lost with the batch. So
+// the batch stays in work, also while the worker stops.
+bool FailureResponse::retry_calls(WriterTopic& topic) {
+    handoff_.pause(retries.after(topic.retries, roll()));
+    topic.processor->abandon(handoff_.overdue());
+    // That pause ends at once if the worker stops or a partition leaves.
+    if (handoff_.stopping() || !handoff_.leaving().empty()) {
+        std::this_thread::sleep_for(pause_while_leaving);
+    }
+    return true;
 }
 
 // The transaction was rolled back, so that the next owner need not wait for the rest of the batch.

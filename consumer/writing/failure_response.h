@@ -72,6 +72,8 @@ class FailureResponse : private WriterStep {
 
   private:
     bool retry(WriterTopic& topic, const ProcessingError& error, Clock::time_point begun);
+    // For a processor that ends its calls while partitions leave. Returns true.
+    bool retry_calls(WriterTopic& topic);
     bool target_changed(WriterTopic& topic);
     void set_aside(WriterTopic& topic, const PostgresError& error, Clock::duration tried);
     void abandon_leaving(WriterTopic& topic);
