@@ -156,7 +156,7 @@ std::vector<CommittedOffset> Handoff::revoked(const std::vector<TopicPartition>&
     MutexLock lock(mutex_);
     for (const TopicPartition& partition : partitions) {
         const Assignment::Entry* entry = assignment_.find(partition);
-        leaving_[partition] = entry == nullptr ? "" : entry->fence.incarnation;
+        waited_for_[partition] = entry == nullptr ? "" : entry->fence.incarnation;
         assignment_.revoked(partition);
     }
     purge({partitions.begin(), partitions.end()});
@@ -175,7 +175,7 @@ std::vector<CommittedOffset> Handoff::revoked(const std::vector<TopicPartition>&
         offsets.push_back(found->second);
         offsets_.erase(found);
     }
-    leaving_.clear();
+    waited_for_.clear();
     return offsets;
 }
 
@@ -268,7 +268,7 @@ std::set<Partition> Handoff::overdue() const {
     const MutexLock lock(mutex_);
     std::set<Partition> partitions = revoked_in_flight();
     std::erase_if(partitions, [&](Partition partition) ONCEWARD_REQUIRES(mutex_) {
-        return leaving_.contains({in_flight_topic_, partition});
+        return waited_for_.contains({in_flight_topic_, partition});
     });
     return partitions;
 }
@@ -285,13 +285,13 @@ void Handoff::committed(const std::string& topic, std::span<const FenceMove> mov
     for (const FenceMove& move : moves) {
         const TopicPartition partition{topic, move.span.partition};
         const Assignment::Entry* entry = assignment_.find(partition);
-        const auto leaving = leaving_.find(partition);
+        const auto waited_for = waited_for_.find(partition);
         // A late commit for a partition that somebody else has by now would move the group's offset
         // backwards.
-        if (entry == nullptr && leaving == leaving_.end()) continue;
+        if (entry == nullptr && waited_for == waited_for_.end()) continue;
         assignment_.committed(partition);
         offsets_[partition] = {partition, move.span.end, move.span.leader_epoch,
-                               entry != nullptr ? entry->fence.incarnation : leaving->second};
+                               entry != nullptr ? entry->fence.incarnation : waited_for->second};
     }
 }
 

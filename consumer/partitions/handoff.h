@@ -114,7 +114,7 @@ class Handoff {
     std::map<Partition, std::optional<std::chrono::milliseconds>> in_flight_first_
         ONCEWARD_GUARDED_BY(mutex_);
     // revoked and waited for, with their incarnations
-    std::map<TopicPartition, std::string> leaving_ ONCEWARD_GUARDED_BY(mutex_);
+    std::map<TopicPartition, std::string> waited_for_ ONCEWARD_GUARDED_BY(mutex_);
     std::map<TopicPartition, CommittedOffset> offsets_ ONCEWARD_GUARDED_BY(mutex_);
     std::set<TopicPartition> left_ ONCEWARD_GUARDED_BY(mutex_);
     bool stopping_ ONCEWARD_GUARDED_BY(mutex_) = false;
