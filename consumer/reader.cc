@@ -122,7 +122,7 @@ void Reader::seek_to_fences() {
 }
 
 void Reader::stop_fetching() {
-    for (const TopicPartition& partition : handoff_.look(&Assignment::standing)) {
+    for (const TopicPartition& partition : handoff_.look(&Assignment::not_fetched)) {
         source_.end(partition);
         schema_waits_.forget(partition);
     }

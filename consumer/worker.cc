@@ -142,7 +142,9 @@ Worker::Status Worker::status() const {
                 status.awaiting_schema.emplace_back(partition, entry.awaits_schema);
             }
         }
-        if (entry.phase == PartitionPhase::halted) status.halted.push_back({partition, entry.halt});
+        if (entry.phase == PartitionPhase::halted) {
+            status.halted.push_back({partition, entry.trouble});
+        }
         if (entry.phase == PartitionPhase::paused) {
             status.paused.emplace_back(partition, entry.pause);
         }

@@ -128,7 +128,7 @@ void Assignment::wait(const TopicPartition& partition, Clock::time_point until,
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase == PartitionPhase::halted) return;
     apply(PartitionEvent::wait, partition, *entry);
-    if (!why.empty()) entry->halt = {HaltReason::failed, why};
+    if (!why.empty()) entry->trouble = {HaltReason::failed, why};
     entry->not_before = until;
 }
 
@@ -137,7 +137,7 @@ void Assignment::committed(const TopicPartition& partition) {
         entry->missed = 0;
         entry->halts = 0;
         entry->seeks_again = 0;
-        if (entry->phase != PartitionPhase::halted && !entry->unreadable) entry->halt = {};
+        if (entry->phase != PartitionPhase::halted && !entry->unreadable) entry->trouble = {};
     }
 }
 
@@ -146,7 +146,7 @@ void Assignment::halt(const TopicPartition& partition, Halt halt, Clock::time_po
     Entry* entry = mutable_find(partition);
     if (entry == nullptr) return;
     apply(PartitionEvent::halt, partition, *entry);
-    entry->halt = std::move(halt);
+    entry->trouble = std::move(halt);
     entry->retry.reset();
     if (first_retry.count() == 0) return;
     const Backoff backoff{.first = first_retry, .longest = std::max(first_retry, longest_retry)};
@@ -167,7 +167,7 @@ void Assignment::unreadable(const TopicPartition& partition, Offset position,
     Entry* entry = mutable_find(partition);
     if (entry == nullptr || entry->phase != PartitionPhase::reading) return;
     entry->unreadable = position;
-    entry->halt = {HaltReason::unreadable, why, {}, position};
+    entry->trouble = {HaltReason::unreadable, why, {}, position};
 }
 
 void Assignment::awaits_schema(const TopicPartition& partition, const std::string& why) {
@@ -248,7 +248,7 @@ std::vector<TopicPartition> Assignment::of_topic(const std::string& topic) const
     return those(entries_, [&](const auto& item) { return item.first.topic == topic; });
 }
 
-std::vector<TopicPartition> Assignment::standing() const {
+std::vector<TopicPartition> Assignment::not_fetched() const {
     return those(entries_, [](const auto& item) {
         const PartitionPhase phase = item.second.phase;
         return phase == PartitionPhase::halted || phase == PartitionPhase::waiting ||

@@ -43,8 +43,9 @@ class Assignment {
         FenceState fence;                // as it was taken; its owner may be newer
         Clock::time_point not_before{};  // no take-over earlier
         int missed = 0;                  // fences in a row
-        Halt halt;                       // why it was halted last, until something is committed
-        std::string pause;               // paused: why
+        // Why it is, or last was, halted or waiting, until something is committed.
+        Halt trouble;
+        std::string pause;          // paused: why
         int seeks_again = 0;        // seeks refused though the log has the offset, since a commit
         bool out_of_range = false;  // wants_fence: the policy decides where to begin
         std::optional<Offset> unreadable;  // reading: it stopped before this offset
@@ -132,8 +133,8 @@ class Assignment {
     std::vector<TopicPartition> due_retries(Clock::time_point now) const;
     std::vector<TopicPartition> with_phase(PartitionPhase phase) const;
     std::vector<TopicPartition> of_topic(const std::string& topic) const;
-    // Halted, waiting or paused: not to be fetched.
-    std::vector<TopicPartition> standing() const;
+    // Those that are halted, waiting or paused.
+    std::vector<TopicPartition> not_fetched() const;
     std::optional<Clock::time_point> next_due() const;
     // Grows whenever the group or the log may have changed, so that the log must be queried again.
     std::uint64_t changes() const { return changes_; }

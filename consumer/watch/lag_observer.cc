@@ -93,19 +93,18 @@ std::string believed_reason(const PartitionSight& sight, const SessionView& sess
     const bool tried_again = sight.phase == PartitionPhase::wants_fence ||
                              sight.phase == PartitionPhase::wants_seek ||
                              sight.phase == PartitionPhase::reading;
-    if (tried_again && !sight.halted_because.empty() && session.connected && failure.empty()) {
-        return with_cause("the partition is halted", sight.halted_because);
+    if (tried_again && !sight.trouble.empty() && session.connected && failure.empty()) {
+        return with_cause("the partition is halted", sight.trouble);
     }
     switch (sight.phase) {
-        case PartitionPhase::halted:
-            return with_cause("the partition is halted", sight.halted_because);
+        case PartitionPhase::halted: return with_cause("the partition is halted", sight.trouble);
         case PartitionPhase::wants_fence:
             return session.connected ? with_cause("its fence could not be taken yet", failure)
                                      : with_cause("PostgreSQL cannot be reached", failure);
         case PartitionPhase::wants_seek:
             return "the reader could not seek to the fence: the broker does not answer";
         case PartitionPhase::waiting:
-            return with_cause("its next messages wait to be tried again", sight.halted_because);
+            return with_cause("its next messages wait to be tried again", sight.trouble);
         case PartitionPhase::paused: return "its topic is paused";
         case PartitionPhase::reading: break;
     }
@@ -146,7 +145,7 @@ std::vector<PartitionSight> LagObserver::sights() {
         PartitionSight& sight = sights.emplace_back();
         sight.partition = partition;
         sight.phase = entry.phase;
-        sight.halted_because = entry.halt.text;
+        sight.trouble = entry.trouble.text;
         sight.awaits_schema = entry.awaits_schema;
         sight.fence = activity_.fence(partition);
         sight.position = source_.position(partition);

@@ -23,7 +23,8 @@ namespace onceward {
 struct PartitionSight {
     TopicPartition partition;
     PartitionPhase phase = PartitionPhase::wants_fence;
-    std::string halted_because;   // now, or last if nothing was committed since
+    // Why it is, or last was, halted or waiting; empty once something is committed.
+    std::string trouble;
     std::string awaits_schema{};  // why the next message is not read yet; '' if it is
     std::optional<Offset> fence;  // nullopt: not taken since the partition was assigned
     // The offset that reading has reached; nullopt while the partition is not read.

@@ -94,7 +94,7 @@ void StandingPartitions::check_fence(const TopicPartition& partition) {
     const auto [mine, reason] = handoff_.look([&](const Assignment& assignment) {
         const Assignment::Entry* entry = assignment.find(partition);
         if (entry == nullptr) return std::pair(std::string(), HaltReason::failed);
-        return std::pair(entry->fence.owner, entry->halt.reason);
+        return std::pair(entry->fence.owner, entry->trouble.reason);
     });
     // The partition halted with its topic before its row was read: this is the first check.
     if (fence && mine.empty() && reason == HaltReason::failed) {
@@ -152,7 +152,7 @@ void StandingPartitions::try_again(const TopicPartition& partition) {
         return found == nullptr ? std::nullopt : std::optional(*found);
     });
     if (!fence || !entry || !entry->unreadable) return;
-    const std::string why = entry->halt.text;
+    const std::string why = entry->trouble.text;
     // The reading position may be past the fence, after control records that no transaction has
     // moved the fence over yet. Then reading begins at the fence once more before a failure counts.
     const bool counts = *fence == *entry->unreadable;

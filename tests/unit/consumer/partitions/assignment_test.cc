@@ -87,7 +87,7 @@ TEST_F(AssignmentTest, RecordsThatCannotBeReadLeaveThePartitionReadingForWhatCam
     EXPECT_TRUE(assignment_.reading(partition_));
     assignment_.committed(partition_);
     EXPECT_EQ(assignment_.stopped_reading(), std::vector{partition_});
-    EXPECT_EQ(assignment_.find(partition_)->halt.text, "checksum");
+    EXPECT_EQ(assignment_.find(partition_)->trouble.text, "checksum");
     assignment_.wait(partition_, now_ + 1s);
     EXPECT_TRUE(assignment_.stopped_reading().empty());
     read_from(9);
@@ -108,9 +108,9 @@ TEST_F(AssignmentTest, TheReasonOfTheLastHaltStaysUntilSomethingIsCommitted) {
     delay_after_halt(1s);
     assignment_.wake(partition_);
     read_from(7);
-    EXPECT_EQ(assignment_.find(partition_)->halt.text, "why");
+    EXPECT_EQ(assignment_.find(partition_)->trouble.text, "why");
     assignment_.committed(partition_);
-    EXPECT_EQ(assignment_.find(partition_)->halt.text, "");
+    EXPECT_EQ(assignment_.find(partition_)->trouble.text, "");
 }
 
 TEST_F(AssignmentTest, JitterAddsUpToHalf) {

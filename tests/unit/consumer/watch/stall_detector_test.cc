@@ -191,7 +191,7 @@ TEST(BelievedReason, IsNeverTheFailureOfAnotherTopic) {
 TEST(BelievedReason, NamesWhatTheWorkerKnows) {
     PartitionSight sight;
     sight.phase = PartitionPhase::halted;
-    sight.halted_because = "a column is gone";
+    sight.trouble = "a column is gone";
     SessionView session{true, "", {}, std::nullopt};
     EXPECT_EQ(believed_reason(sight, session), "the partition is halted: a column is gone");
     // Tried again, and nothing has moved yet.
@@ -200,7 +200,7 @@ TEST(BelievedReason, NamesWhatTheWorkerKnows) {
         sight.phase = phase;
         EXPECT_EQ(believed_reason(sight, session), "the partition is halted: a column is gone");
     }
-    sight.halted_because.clear();
+    sight.trouble.clear();
     EXPECT_THAT(believed_reason(sight, session), HasSubstr("a producer's transaction is open"));
     sight.on_the_way = true;
     EXPECT_THAT(believed_reason(sight, session), HasSubstr("for those of other topics"));
