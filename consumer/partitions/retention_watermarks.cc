@@ -41,27 +41,23 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
         auto& [partition, entry] = *at;
         const auto asked = Clock::now();
         try {
-            bool sampled = false;
             if (!exchange.look(&Assignment::reading, partition)) continue;
-            if (entry.sampler.wants_sample(now) && pauses_.may_ask(partition.topic, now)) {
-                if (next_list_[partition.topic] <= now) {
-                    const std::optional<int> count =
-                        list_partitions(connection, source, partition.topic, entry.ledger);
-                    if (!count) {
-                        found.other_log = OtherLog{partition.topic, identities_[partition.topic]};
-                        return found;
-                    }
-                    found.listed = Found::Listed{partition.topic, *count};
+            const bool due = sample_due(partition, entry, now);
+            if (due && next_list_[partition.topic] <= now) {
+                const std::optional<int> count =
+                    list_partitions(connection, source, partition.topic, entry.ledger);
+                if (!count) {
+                    found.other_log = OtherLog{partition.topic, identities_[partition.topic]};
+                    return found;
                 }
-                sample(connection, source, partition, entry);
-                pauses_.answered(partition.topic);
-                sampled = true;
+                found.listed = Found::Listed{partition.topic, *count};
             }
+            if (due) sample(connection, source, partition, entry);
             if (!write(connection, exchange, fences, partition, entry)) {
                 found.missed = partition;
                 return found;
             }
-            if (!sampled) continue;
+            if (!due) continue;
             // Only now: if PostgreSQL had failed, the answer would be lost and be asked for late.
             if (found.listed) next_list_[partition.topic] = now + every_;
             return found;
@@ -79,6 +75,11 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
         }
     }
     return found;
+}
+
+bool RetentionWatermarks::sample_due(const TopicPartition& partition, const Entry& entry,
+                                     Clock::time_point now) const {
+    return entry.sampler.wants_sample(now) && pauses_.may_ask(partition.topic, now);
 }
 
 std::optional<int> RetentionWatermarks::list_partitions(Connection& connection, KafkaSource& source,
@@ -109,6 +110,7 @@ void RetentionWatermarks::sample(Connection& connection, KafkaSource& source,
                                           {"partition", partition.partition.raw()},
                                           {"error", to_text(sampling)}});
     }
+    pauses_.answered(partition.topic);
 }
 
 bool RetentionWatermarks::write(Connection& connection, Handoff& exchange, Fences& fences,

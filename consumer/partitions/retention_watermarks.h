@@ -47,6 +47,9 @@ class RetentionWatermarks {
         Offset fence;
         int ledger = 0;
     };
+    // Whether the partition wants a sample, and the brokers may be asked about its topic.
+    bool sample_due(const TopicPartition& partition, const Entry& entry,
+                    Clock::time_point now) const;
     void sample(Connection& connection, KafkaSource& source, const TopicPartition& partition,
                 Entry& entry);
     // Returns false if the fence was missed.
