@@ -26,7 +26,7 @@ void RetentionWatermarks::identity(const std::string& topic, const LogIdentity& 
     identities_[topic] = identity;
 }
 
-RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Handoff& exchange,
+RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Handoff& handoff,
                                                      KafkaSource& source, Fences& fences) {
     const auto now = Clock::now();
     Found found;
@@ -41,7 +41,7 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
         auto& [partition, entry] = *at;
         const auto asked = Clock::now();
         try {
-            if (!exchange.look(&Assignment::reading, partition)) continue;
+            if (!handoff.look(&Assignment::reading, partition)) continue;
             const bool due = sample_due(partition, entry, now);
             if (due && next_list_[partition.topic] <= now) {
                 const std::optional<int> count =
@@ -53,7 +53,7 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
                 found.listed = Found::Listed{partition.topic, *count};
             }
             if (due) sample(connection, source, partition, entry);
-            if (!write(connection, exchange, fences, partition, entry)) {
+            if (!write(connection, handoff, fences, partition, entry)) {
                 found.missed = partition;
                 return found;
             }
@@ -113,10 +113,10 @@ void RetentionWatermarks::sample(Connection& connection, KafkaSource& source,
     pauses_.answered(partition.topic);
 }
 
-bool RetentionWatermarks::write(Connection& connection, Handoff& exchange, Fences& fences,
+bool RetentionWatermarks::write(Connection& connection, Handoff& handoff, Fences& fences,
                                 const TopicPartition& partition, Entry& entry) {
     // If only control records follow the last message, this write moves the fence to the end too.
-    const std::optional<Span> tail = exchange.tail(partition, entry.fence);
+    const std::optional<Span> tail = handoff.tail(partition, entry.fence);
     const auto due = entry.sampler.fence_at(tail ? tail->end : entry.fence);
     if (!due) return true;
     const std::string owner = fences.owner(partition.topic, partition.partition);
@@ -126,7 +126,7 @@ bool RetentionWatermarks::write(Connection& connection, Handoff& exchange, Fence
     if (!write_watermark(connection, fence, *due, tail)) return false;
     if (tail) {
         entry.fence = tail->end;
-        exchange.drop_tail(partition, *tail);
+        handoff.drop_tail(partition, *tail);
     }
     return true;
 }

@@ -38,7 +38,7 @@ class RetentionWatermarks {
     };
     // Takes one sample at most, and writes the watermarks that are due. An idle worker learns here
     // that its fence was moved.
-    Found tick(Connection& connection, Handoff& exchange, KafkaSource& source, Fences& fences);
+    Found tick(Connection& connection, Handoff& handoff, KafkaSource& source, Fences& fences);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -53,7 +53,7 @@ class RetentionWatermarks {
     void sample(Connection& connection, KafkaSource& source, const TopicPartition& partition,
                 Entry& entry);
     // Returns false if the fence was missed.
-    bool write(Connection& connection, Handoff& exchange, Fences& fences,
+    bool write(Connection& connection, Handoff& handoff, Fences& fences,
                const TopicPartition& partition, Entry& entry);
     // The number of partitions; nullopt if the topic's name has come to mean another log.
     std::optional<int> list_partitions(Connection& connection, KafkaSource& source,

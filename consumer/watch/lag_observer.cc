@@ -122,10 +122,10 @@ std::string believed_reason(const PartitionSight& sight, const SessionView& sess
     return "its messages wait for those of other topics";
 }
 
-LagObserver::LagObserver(milliseconds stalled_after, Handoff& exchange, KafkaSource& source,
+LagObserver::LagObserver(milliseconds stalled_after, Handoff& handoff, KafkaSource& source,
                          const WorkerActivity& activity)
     : every_(std::min<milliseconds>(1s, stalled_after / 4)),
-      exchange_(exchange),
+      handoff_(handoff),
       source_(source),
       activity_(activity),
       watch_(stalled_after) {}
@@ -139,8 +139,8 @@ std::optional<Offset> LagObserver::end_of(const TopicPartition& partition) const
 
 std::vector<PartitionSight> LagObserver::sights() {
     std::vector<PartitionSight> sights;
-    const auto entries = exchange_.look(&Assignment::entries);
-    const auto on_the_way = exchange_.on_the_way();
+    const auto entries = handoff_.look(&Assignment::entries);
+    const auto on_the_way = handoff_.on_the_way();
     for (const auto& [partition, entry] : entries) {
         PartitionSight& sight = sights.emplace_back();
         sight.partition = partition;

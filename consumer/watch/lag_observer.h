@@ -90,7 +90,7 @@ std::string believed_reason(const PartitionSight& sight, const SessionView& sess
 
 class LagObserver {
   public:
-    LagObserver(std::chrono::milliseconds stalled_after, Handoff& exchange, KafkaSource& source,
+    LagObserver(std::chrono::milliseconds stalled_after, Handoff& handoff, KafkaSource& source,
                 const WorkerActivity& activity);
     // Checks, if it is time to.
     void tick();
@@ -102,7 +102,7 @@ class LagObserver {
     std::optional<Offset> end_of(const TopicPartition& partition) const;
 
     std::chrono::milliseconds every_;
-    Handoff& exchange_;
+    Handoff& handoff_;
     KafkaSource& source_;
     const WorkerActivity& activity_;
     StallDetector watch_;

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 class HandoffTest : public testing::Test {
   protected:
     HandoffTest() {
-        exchange_.assigned({zero_, one_});
+        handoff_.assigned({zero_, one_});
         read_from(zero_, 0);
         read_from(one_, 0);
     }
@@ -22,9 +22,9 @@ class HandoffTest : public testing::Test {
         fence.owner = "me";
         fence.incarnation = "row";
         fence.next_offset = Offset{offset};
-        exchange_.with([&](Assignment& assignment) { assignment.taken(partition, fence); });
-        exchange_.begin_seeks();
-        exchange_.sought(partition, Offset{offset});
+        handoff_.with([&](Assignment& assignment) { assignment.taken(partition, fence); });
+        handoff_.begin_seeks();
+        handoff_.sought(partition, Offset{offset});
     }
     // Messages at [begin, end), and nothing but the way to `end` beyond them.
     static Chunk chunk(const TopicPartition& partition, std::int64_t begin, std::int64_t messages,
@@ -41,10 +41,10 @@ class HandoffTest : public testing::Test {
     }
     void push(const TopicPartition& partition, std::int64_t begin, std::int64_t messages,
               std::int64_t end) {
-        exchange_.push(0, chunk(partition, begin, messages, end));
+        handoff_.push(0, chunk(partition, begin, messages, end));
     }
     Handoff::Work work(std::chrono::milliseconds wait = 0ms) {
-        return exchange_.next_work(true, Handoff::Clock::now() + wait);
+        return handoff_.next_work(true, Handoff::Clock::now() + wait);
     }
     static Span span(const TopicPartition& partition, std::int64_t begin, std::int64_t end) {
         return {partition.partition, Offset{begin}, Offset{end}, LeaderEpoch{-1}};
@@ -52,7 +52,7 @@ class HandoffTest : public testing::Test {
 
     const TopicPartition zero_{"topic", Partition{0}};
     const TopicPartition one_{"topic", Partition{1}};
-    Handoff exchange_{{"topic"}, {.messages = 10, .bytes = 1000}, {1s, 5s}};
+    Handoff handoff_{{"topic"}, {.messages = 10, .bytes = 1000}, {1s, 5s}};
 };
 
 TEST_F(HandoffTest, ABatchIsWhatGatheredUpToItsLimit) {
@@ -63,62 +63,62 @@ TEST_F(HandoffTest, ABatchIsWhatGatheredUpToItsLimit) {
     EXPECT_EQ(first.kind, Handoff::Work::Kind::batch);
     EXPECT_EQ(first.batch.message_count(), 8U);
     EXPECT_EQ(first.batch.spans, std::vector{span(zero_, 0, 8)});
-    exchange_.done();
+    handoff_.done();
     EXPECT_EQ(work().batch.spans, std::vector{span(one_, 0, 4)});
 }
 
 TEST_F(HandoffTest, AnAbsorbedEndTakesItsOwnLeaderEpochAndNotTheRecords) {
     Chunk record = chunk(zero_, 0, 1, 1);
     record.spans[0].leader_epoch = LeaderEpoch{5};
-    exchange_.push(0, std::move(record));
+    handoff_.push(0, std::move(record));
     push(zero_, 1, 0, 3);
     EXPECT_EQ(work().batch.spans, std::vector{span(zero_, 0, 3)});
 }
 
 TEST_F(HandoffTest, TwoThousandMessagesMayWaitWhereBatchesAreSmall) {
-    Handoff exchange{{"topic"}, {.messages = 10, .bytes = 1'000'000}, {1s, 5s}};
-    exchange.push(0, chunk(zero_, 0, 1999, 1999));
-    EXPECT_TRUE(exchange.has_room(0));
-    exchange.push(0, chunk(one_, 0, 1, 1));
-    EXPECT_FALSE(exchange.has_room(0));
+    Handoff handoff{{"topic"}, {.messages = 10, .bytes = 1'000'000}, {1s, 5s}};
+    handoff.push(0, chunk(zero_, 0, 1999, 1999));
+    EXPECT_TRUE(handoff.has_room(0));
+    handoff.push(0, chunk(one_, 0, 1, 1));
+    EXPECT_FALSE(handoff.has_room(0));
 }
 
 TEST_F(HandoffTest, TheQueueIsFullAtTheBytesOfTwoBatches) {
     push(zero_, 0, 199, 199);
-    EXPECT_TRUE(exchange_.has_room(0));
+    EXPECT_TRUE(handoff_.has_room(0));
     push(one_, 0, 1, 1);
-    EXPECT_FALSE(exchange_.has_room(0));
+    EXPECT_FALSE(handoff_.has_room(0));
     work();
-    EXPECT_TRUE(exchange_.has_room(0));
+    EXPECT_TRUE(handoff_.has_room(0));
 }
 
 TEST_F(HandoffTest, ManyTopicsShareTheirBatchesAndOneThatHasNothingMayRead) {
     std::vector<std::string> names;
     for (int i = 0; i < 40; ++i) names.push_back("topic-" + std::to_string(i));
-    Handoff exchange{names, {.messages = 1000, .bytes = 1'000'000}, {1s, 5s}};
+    Handoff handoff{names, {.messages = 1000, .bytes = 1'000'000}, {1s, 5s}};
     const TopicPartition first{names[1], Partition{0}};
-    exchange.assigned({first});
+    handoff.assigned({first});
     FenceState fence;
     fence.owner = "me";
-    exchange.with([&](Assignment& assignment) { assignment.taken(first, fence); });
-    exchange.begin_seeks();
-    exchange.sought(first, Offset{0});
-    for (std::size_t i = 0; i < 31; ++i) exchange.push(i, chunk(zero_, 0, 1000, 1000));
-    exchange.push(31, chunk(zero_, 0, 999, 999));
-    EXPECT_TRUE(exchange.has_room(0));
-    exchange.push(32, chunk(zero_, 0, 1, 1));
-    for (std::size_t i = 0; i < 33; ++i) EXPECT_FALSE(exchange.has_room(i)) << i;
-    EXPECT_TRUE(exchange.has_room(33));
-    EXPECT_EQ(exchange.next_work(true, Handoff::Clock::now()).topic, 1U);
-    EXPECT_TRUE(exchange.has_room(0));
-    exchange.clear();
-    EXPECT_TRUE(exchange.has_room(32));
+    handoff.with([&](Assignment& assignment) { assignment.taken(first, fence); });
+    handoff.begin_seeks();
+    handoff.sought(first, Offset{0});
+    for (std::size_t i = 0; i < 31; ++i) handoff.push(i, chunk(zero_, 0, 1000, 1000));
+    handoff.push(31, chunk(zero_, 0, 999, 999));
+    EXPECT_TRUE(handoff.has_room(0));
+    handoff.push(32, chunk(zero_, 0, 1, 1));
+    for (std::size_t i = 0; i < 33; ++i) EXPECT_FALSE(handoff.has_room(i)) << i;
+    EXPECT_TRUE(handoff.has_room(33));
+    EXPECT_EQ(handoff.next_work(true, Handoff::Clock::now()).topic, 1U);
+    EXPECT_TRUE(handoff.has_room(0));
+    handoff.clear();
+    EXPECT_TRUE(handoff.has_room(32));
 }
 
 TEST_F(HandoffTest, WhatWasReadBeforeASeekIsThrownAway) {
     push(zero_, 0, 3, 3);
     push(one_, 0, 2, 2);
-    exchange_.with([&](Assignment& a) { a.out_of_range(zero_); });
+    handoff_.with([&](Assignment& a) { a.out_of_range(zero_); });
     read_from(zero_, 7);
     push(zero_, 7, 1, 8);
     EXPECT_EQ(work().batch.spans, (std::vector{span(zero_, 7, 8), span(one_, 0, 2)}));
@@ -126,7 +126,7 @@ TEST_F(HandoffTest, WhatWasReadBeforeASeekIsThrownAway) {
 
 TEST_F(HandoffTest, NothingOfAPartitionWithoutItsFenceIsHandedOut) {
     push(zero_, 0, 3, 3);
-    exchange_.with([&](Assignment& a) { a.missed(zero_, Handoff::Clock::now(), 0); });
+    handoff_.with([&](Assignment& a) { a.missed(zero_, Handoff::Clock::now(), 0); });
     EXPECT_EQ(work().kind, Handoff::Work::Kind::none);
 }
 
@@ -134,7 +134,7 @@ TEST_F(HandoffTest, AnEndWithoutMessagesRidesOnTheNextBatch) {
     push(zero_, 0, 0, 5);
     push(zero_, 5, 0, 6);
     EXPECT_EQ(work().kind, Handoff::Work::Kind::none);
-    EXPECT_EQ(exchange_.tail(zero_, Offset{0}), span(zero_, 0, 6));
+    EXPECT_EQ(handoff_.tail(zero_, Offset{0}), span(zero_, 0, 6));
     push(one_, 0, 1, 1);
     EXPECT_EQ(work().batch.spans, (std::vector{span(zero_, 0, 6), span(one_, 0, 1)}));
 }
@@ -142,12 +142,12 @@ TEST_F(HandoffTest, AnEndWithoutMessagesRidesOnTheNextBatch) {
 TEST_F(HandoffTest, ATailBehindMessagesIsNoTail) {
     push(zero_, 0, 1, 1);
     push(zero_, 1, 0, 3);
-    EXPECT_EQ(exchange_.tail(zero_, Offset{0}), std::nullopt);
+    EXPECT_EQ(handoff_.tail(zero_, Offset{0}), std::nullopt);
 }
 
 TEST_F(HandoffTest, ATailThatTheFenceWasMovedOverIsNotPassedAgain) {
     push(zero_, 0, 0, 5);
-    exchange_.drop_tail(zero_, span(zero_, 0, 5));
+    handoff_.drop_tail(zero_, span(zero_, 0, 5));
     push(zero_, 5, 2, 7);
     EXPECT_EQ(work().batch.spans, std::vector{span(zero_, 5, 7)});
 }
@@ -155,78 +155,77 @@ TEST_F(HandoffTest, ATailThatTheFenceWasMovedOverIsNotPassedAgain) {
 TEST_F(HandoffTest, RevokingWaitsForTheBatchInFlightAndCommitsItsOffsets) {
     push(zero_, 0, 3, 3);
     work();
-    auto revoked = std::async(std::launch::async, [&] { return exchange_.revoked({zero_}, 30s); });
+    auto revoked = std::async(std::launch::async, [&] { return handoff_.revoked({zero_}, 30s); });
     EXPECT_EQ(revoked.wait_for(50ms), std::future_status::timeout);
-    EXPECT_EQ(exchange_.leaving(), std::set{zero_.partition});
+    EXPECT_EQ(handoff_.leaving(), std::set{zero_.partition});
     const FenceMove move{span(zero_, 0, 3), {}};
-    exchange_.committed("topic", {&move, 1});
-    exchange_.done();
+    handoff_.committed("topic", {&move, 1});
+    handoff_.done();
     ASSERT_EQ(revoked.wait_for(10s), std::future_status::ready);
     const std::vector<CommittedOffset> offsets = revoked.get();
     ASSERT_EQ(offsets.size(), 1U);
     EXPECT_EQ(offsets[0].offset, Offset{3});
     EXPECT_EQ(offsets[0].incarnation, "row");
-    EXPECT_TRUE(exchange_.take_offsets().empty()) << "the next owner may be further by then";
-    EXPECT_EQ(exchange_.take_left(), std::vector{zero_});
-    EXPECT_TRUE(exchange_.take_left().empty());
+    EXPECT_TRUE(handoff_.take_offsets().empty()) << "the next owner may be further by then";
+    EXPECT_EQ(handoff_.take_left(), std::vector{zero_});
+    EXPECT_TRUE(handoff_.take_left().empty());
 }
 
 TEST_F(HandoffTest, RevokingDoesNotWaitBeyondItsDeadlineNorForOthers) {
     push(zero_, 0, 3, 3);
     work();
-    EXPECT_TRUE(exchange_.revoked({one_}, 1h).empty());
-    EXPECT_TRUE(exchange_.revoked({zero_}, 20ms).empty());
+    EXPECT_TRUE(handoff_.revoked({one_}, 1h).empty());
+    EXPECT_TRUE(handoff_.revoked({zero_}, 20ms).empty());
     const FenceMove late{span(zero_, 0, 3), {}};
-    exchange_.committed("topic", {&late, 1});
-    EXPECT_TRUE(exchange_.take_offsets().empty()) << "somebody else has the partition by now";
+    handoff_.committed("topic", {&late, 1});
+    EXPECT_TRUE(handoff_.take_offsets().empty()) << "somebody else has the partition by now";
 }
 
 TEST_F(HandoffTest, RevokingDoesNotWaitForWhatTheBatchInFlightHasGivenUp) {
     push(zero_, 0, 3, 3);
     push(one_, 0, 3, 3);
     ASSERT_EQ(work().batch.spans.size(), 2U);
-    auto revoke = std::async(std::launch::async, [&] { return exchange_.revoked({zero_}, 20s); });
-    while (exchange_.leaving().empty()) std::this_thread::yield();
-    exchange_.abandoned(exchange_.leaving());
+    auto revoke = std::async(std::launch::async, [&] { return handoff_.revoked({zero_}, 20s); });
+    while (handoff_.leaving().empty()) std::this_thread::yield();
+    handoff_.abandoned(handoff_.leaving());
     ASSERT_EQ(revoke.wait_for(10s), std::future_status::ready);
     EXPECT_TRUE(revoke.get().empty());
-    EXPECT_TRUE(exchange_.leaving().empty());
-    EXPECT_EQ(exchange_.on_the_way().count(zero_), 0U);
-    EXPECT_EQ(exchange_.on_the_way().count(one_), 1U);
+    EXPECT_TRUE(handoff_.leaving().empty());
+    EXPECT_EQ(handoff_.on_the_way().count(zero_), 0U);
+    EXPECT_EQ(handoff_.on_the_way().count(one_), 1U);
 }
 
 TEST_F(HandoffTest, ARevokedPartitionIsOverdueOnlyBehindItsDeadline) {
     push(zero_, 0, 3, 3);
     work();
-    EXPECT_TRUE(exchange_.overdue().empty());
-    auto revoked =
-        std::async(std::launch::async, [&] { return exchange_.revoked({zero_}, 200ms); });
-    while (exchange_.leaving().empty()) std::this_thread::yield();
-    EXPECT_TRUE(exchange_.overdue().empty()) << "it is still waited for";
+    EXPECT_TRUE(handoff_.overdue().empty());
+    auto revoked = std::async(std::launch::async, [&] { return handoff_.revoked({zero_}, 200ms); });
+    while (handoff_.leaving().empty()) std::this_thread::yield();
+    EXPECT_TRUE(handoff_.overdue().empty()) << "it is still waited for";
     revoked.get();
-    EXPECT_EQ(exchange_.overdue(), std::set{zero_.partition});
-    exchange_.done();
-    EXPECT_TRUE(exchange_.overdue().empty());
+    EXPECT_EQ(handoff_.overdue(), std::set{zero_.partition});
+    handoff_.done();
+    EXPECT_TRUE(handoff_.overdue().empty());
 }
 
 TEST_F(HandoffTest, WithoutAConnectionNothingIsHandedOutAndNothingIsLost) {
     push(zero_, 0, 3, 3);
-    EXPECT_EQ(exchange_.next_work(false, Handoff::Clock::now()).kind, Handoff::Work::Kind::none);
+    EXPECT_EQ(handoff_.next_work(false, Handoff::Clock::now()).kind, Handoff::Work::Kind::none);
     EXPECT_EQ(work().batch.message_count(), 3U);
 }
 
 TEST_F(HandoffTest, TheWriterStopsWhenEveryPartitionIsGivenBack) {
-    exchange_.stop();
+    handoff_.stop();
     EXPECT_EQ(work().kind, Handoff::Work::Kind::none);
-    exchange_.revoked({zero_, one_}, 0ms);
+    handoff_.revoked({zero_, one_}, 0ms);
     EXPECT_EQ(work().kind, Handoff::Work::Kind::stop);
 }
 
 TEST_F(HandoffTest, APauseEndsWhenAPartitionInFlightLeaves) {
     push(zero_, 0, 3, 3);
     work();
-    auto paused = std::async(std::launch::async, [&] { exchange_.pause(1h); });
-    exchange_.revoked({zero_}, 0ms);
+    auto paused = std::async(std::launch::async, [&] { handoff_.pause(1h); });
+    handoff_.revoked({zero_}, 0ms);
     EXPECT_EQ(paused.wait_for(10s), std::future_status::ready);
 }
 
