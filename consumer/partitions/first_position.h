@@ -1,6 +1,6 @@
 #pragma once
-// Where a partition without a fence begins. Pure except for its questions to Kafka, which are
-// passed in.
+// Where a partition without a fence begins, and what to do if Kafka does not hold the fence's
+// offset (OutOfRangePlan). Pure except for the questions to Kafka, which are passed in.
 
 #include <functional>
 #include <optional>
@@ -32,12 +32,11 @@ struct LogQuestions {
 FirstPosition first_position(const StartPosition& start, bool topic_known,
                              const LogQuestions& questions);
 
-// What to do if Kafka says that the fence's offset is out of range. Pure; used by the writer and by
-// `check --connect`.
-
 // How often in a row the position may be 'out of range' while the log's range holds it.
 inline constexpr int seeks_at_most = 3;
 
+// What to do if Kafka says that the fence's offset is out of range. Pure; used by the writer and by
+// `check --connect`.
 struct OutOfRangePlan {
     enum class Action : std::uint8_t {
         seek,  // the log holds the offset after all

@@ -17,9 +17,6 @@
 
 namespace onceward {
 
-// What a KeyedProducer has under way: each operation's message under its one key, how often it was
-// sent, and when it is sent again. Pure: the clock is passed in, no I/O. Used by one thread; copies
-// what it is given and owns it until its outcome is known.
 struct KeyedSendOptions {
     // The header of the key.
     std::string key_header = "Idempotency-Key";
@@ -40,6 +37,9 @@ struct KeyedDelivery {
     Delivery delivery;  // of the last one, with the tag of the record as it was given
 };
 
+// What a KeyedProducer has under way: each operation's message under its one key, how often it was
+// sent, and when it is sent again. Pure: the clock is passed in, no I/O. Used by one thread; copies
+// what it is given and owns it until its outcome is known.
 class KeyedSends {
   public:
     using Clock = std::chrono::steady_clock;

@@ -17,8 +17,6 @@
 
 namespace onceward {
 
-// How far each partition lags, and whether one has stopped although messages wait. Pure: no I/O,
-// both clocks are passed in; used by one thread.
 // What a worker sees of one of its partitions in one check.
 struct PartitionSight {
     TopicPartition partition;
@@ -51,6 +49,8 @@ struct PartitionStatus {
     std::string reason;  // stalled: what the worker believes to be the cause
 };
 
+// How far each partition lags, and whether one has stopped although messages wait. Pure: no I/O,
+// both clocks are passed in; used by one thread.
 class StallDetector {
   public:
     using Clock = std::chrono::steady_clock;

@@ -23,8 +23,6 @@
 
 namespace onceward {
 
-// What a worker has done so far, as numbers that only grow. Plain values.
-
 struct TransactionBounds {
     static constexpr std::array<double, 14> seconds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                                     0.25,  0.5,    1.0,   2.5,  5.0,   10.0, 60.0};
@@ -66,6 +64,7 @@ struct RoundTripCounts {
     RoundTripCounts& operator+=(const RoundTripCounts& other);
 };
 
+// What a worker has done so far, as numbers that only grow. Plain values.
 struct WorkerCounts {
     std::map<std::string, Totals> topics;  // I16: each message in exactly one of them
     std::map<std::string, LeaseCounts> leases;
