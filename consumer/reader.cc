@@ -55,7 +55,7 @@ Reader::Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& a
     topics_.reserve(options.topics.size());
     for (std::size_t i = 0; i < options.topics.size(); ++i) {
         const WorkerTopic& topic = options.topics[i];
-        topics_.push_back({topic.name, *parts[i].reading,
+        topics_.push_back({topic.name, *parts[i].reading_builder,
                            ReadSize(options.batch, topic.batch_messages), topic.schemas.get()});
         if (!topic.schemas) continue;
         schema_news_.push_back(std::make_unique<SchemaCache::Listener>(

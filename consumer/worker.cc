@@ -28,9 +28,9 @@ std::vector<TopicParts> make_parts(const WorkerOptions& options) {
         made.sink = topic.sink();
         const MessageBuilderOptions from{options.kafka.group, topic.name, topic.format, topic.key,
                                          topic.schemas};
-        made.reading = std::make_unique<MessageBuilder>(from, *made.sink);
-        made.finishing = std::make_unique<MessageBuilder>(from, *made.sink);
-        if (!topic.dedup) made.reading->disable_keys();
+        made.reading_builder = std::make_unique<MessageBuilder>(from, *made.sink);
+        made.finishing_builder = std::make_unique<MessageBuilder>(from, *made.sink);
+        if (!topic.dedup) made.reading_builder->disable_keys();
     }
     return parts;
 }

@@ -62,13 +62,13 @@ void Writer::process(std::size_t number, Batch batch) {
     WriterTopic& topic = session_.topics()[number];
     // If that step has lost the session, all partitions are read again from their fences.
     if (session_.connected()) run_batch(topic, std::move(batch));
-    topic.batch.clear();
+    topic.spans_in_work.clear();
     activity_.idle();
     handoff_.done();
 }
 
 void Writer::run_batch(WriterTopic& topic, Batch batch) {
-    topic.batch = batch.spans;
+    topic.spans_in_work = batch.spans;
     topic.processor->start(std::move(batch));
     while (!topic.processor->idle()) {
         const auto begun = Clock::now();
@@ -104,7 +104,7 @@ void Writer::landed(WriterTopic& topic, std::span<const FenceMove> moves) {
     handoff_.committed(name, moves);
     session_.watermarks().moved(name, moves);
     activity_.moved(name, moves);
-    topic.reading.expect_duplicates(nearly_all_duplicates(moves));
+    topic.reading_builder.expect_duplicates(nearly_all_duplicates(moves));
     failures_.landed(topic);
 }
 

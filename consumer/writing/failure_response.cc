@@ -215,7 +215,7 @@ void FailureResponse::stop_topic(WriterTopic& topic, const std::string& why,
     log_error("topic.stopped",
               {{"topic", topic.options.name},
                {"partitions", mine.size()},
-               {"batch", to_text(topic.batch)},
+               {"batch", to_text(topic.spans_in_work)},
                {"error", why},
                {"retry_s", std::chrono::duration_cast<std::chrono::seconds>(first_retry).count()}});
     for (const TopicPartition& partition : mine) halt(partition, {reason, why}, first_retry);

@@ -37,8 +37,8 @@ WriterSession::WriterSession(const WorkerOptions& options, Handoff& handoff,
       watermarks_(options.kafka.group, options.watermark_every) {
     topics_.reserve(options.topics.size());
     for (std::size_t i = 0; i < options.topics.size(); ++i) {
-        const auto& [sink, reading, finishing] = parts[i];
-        topics_.push_back({options.topics[i], *sink, *reading, *finishing});
+        const auto& [sink, reading_builder, finishing_builder] = parts[i];
+        topics_.push_back({options.topics[i], *sink, *reading_builder, *finishing_builder});
     }
 }
 
@@ -132,9 +132,9 @@ std::unique_ptr<BatchProcessor> TopicSetup::make_processor(WriterTopic& topic) {
     const std::string& name = topic.options.name;
     const BatchContext context{options_.kafka.group, name};
     const auto overdue = [this] { return handoff_.overdue(); };
-    const auto finish = [&finishing = topic.finishing](Message& message,
-                                                       std::pmr::memory_resource& arena) {
-        finishing.finish(message, arena);
+    const auto finish = [&builder = topic.finishing_builder](Message& message,
+                                                             std::pmr::memory_resource& arena) {
+        builder.finish(message, arena);
     };
     const auto landed = [this, &topic](std::span<const FenceMove> moves) { landed_(topic, moves); };
     const auto aged = [this, &name](const LatencyHistogram& ages) { activity_.aged(name, ages); };

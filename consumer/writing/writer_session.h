@@ -23,16 +23,16 @@ namespace onceward {
 // What a topic's reader and writer share. It outlives the writer.
 struct TopicParts {
     std::unique_ptr<Sink> sink;
-    std::unique_ptr<MessageBuilder> reading;    // the reader's
-    std::unique_ptr<MessageBuilder> finishing;  // the writer's own
+    std::unique_ptr<MessageBuilder> reading_builder;    // the reader's
+    std::unique_ptr<MessageBuilder> finishing_builder;  // the writer's own
 };
 
 // A topic as the writer knows it.
 struct WriterTopic {
     const WorkerTopic& options;
     Sink& sink;
-    MessageBuilder& reading;
-    MessageBuilder& finishing;
+    MessageBuilder& reading_builder;
+    MessageBuilder& finishing_builder;
     RegisteredLedger registered{};
     std::unique_ptr<ClaimStore> claims{};
     std::unique_ptr<ResultStore> results{};
@@ -45,10 +45,10 @@ struct WriterTopic {
     std::uint64_t identity_known = 0;
     // With `reach: partition`: how many partitions the ledger began with; nullopt if not asked.
     std::optional<int> fixed_partitions{};
-    bool ready = false;         // registered, and the sink fits, in this session
-    int retries = 0;            // failures in a row that may pass, since the topic's last commit
-    int unanswered = 0;         // take-overs in a row that failed because of the brokers
-    std::vector<Span> batch{};  // of the batch in work, for the log
+    bool ready = false;  // registered, and the sink fits, in this session
+    int retries = 0;     // failures in a row that may pass, since the topic's last commit
+    int unanswered = 0;  // take-overs in a row that failed because of the brokers
+    std::vector<Span> spans_in_work{};  // of the batch in work, for the log
 };
 
 class WriterSession {
