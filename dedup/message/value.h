@@ -36,6 +36,11 @@ struct Value {
     std::string_view text{};
 };
 
+// Whether there is nothing to write: the path is not in the message, or is null.
+inline bool is_missing(const Value& value) {
+    return value.kind == Value::Kind::absent || value.kind == Value::Kind::null;
+}
+
 inline Value integer_value(std::int64_t number) {
     return {.kind = Value::Kind::integer, .integer = number};
 }

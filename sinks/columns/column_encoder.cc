@@ -51,7 +51,7 @@ Rejection unmappable_value(std::string_view where, std::string_view misfit) {
 
 Misfit append_value(const Value& value, const ColumnType& type, Provenance provenance,
                     std::string& out, Lossy lossy) {
-    if (value.kind == Value::Kind::absent || value.kind == Value::Kind::null) {
+    if (is_missing(value)) {
         binary::put32(out, binary::null_length);
         return {};
     }

@@ -152,10 +152,6 @@ bool views(const Value& value, const std::string& room) {
            before(value.text.data(), room.data() + room.size());
 }
 
-bool is_missing(const Value& value) {
-    return value.kind == Value::Kind::absent || value.kind == Value::Kind::null;
-}
-
 }  // namespace
 
 Misfit convert_present(const ColumnConversion& conversion, TypeKind target, Value& value,

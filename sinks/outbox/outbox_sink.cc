@@ -20,10 +20,6 @@ Rejection unmappable(std::string_view part, std::string_view what, std::string_v
     return unmappable_value("outbox, " + std::string(part) + std::string(name), what);
 }
 
-bool nothing(const Value& value) {
-    return value.kind == Value::Kind::absent || value.kind == Value::Kind::null;
-}
-
 // Text and bytes as they are, everything else as JSON. REQUIRES: there is something.
 std::optional<Rejection> raw_bytes(std::string_view part, const Value& value,
                                    std::pmr::memory_resource& arena, Bytes& bytes,
@@ -99,7 +95,7 @@ std::optional<Rejection> OutboxSink::make_row(const Message& message,
     const bool removes = message.operation == Operation::remove;
     const std::size_t payload_values = options_.fields.empty() ? 1 : options_.fields.size();
     row.topic = options_.topic;
-    if (!nothing(values[0])) {
+    if (!is_missing(values[0])) {
         if (auto rejection = raw_bytes("key", values[0], arena, row.key)) return rejection;
     } else if (removes) {
         return unmappable("key", "is missing, and a tombstone needs it to say what is removed");
@@ -107,7 +103,7 @@ std::optional<Rejection> OutboxSink::make_row(const Message& message,
     row.order_key = row.key;
     if (!removes && options_.fields.empty()) {
         // Without a payload the record would be a tombstone, which was not requested.
-        if (nothing(values[1])) return unmappable("payload", "is missing");
+        if (is_missing(values[1])) return unmappable("payload", "is missing");
         if (auto rejection = raw_bytes("payload", values[1], arena, row.payload)) return rejection;
     } else if (!removes) {
         std::string object;

@@ -44,8 +44,9 @@ std::optional<Rejection> append_column(const PlannedColumn& column, const Messag
         const Misfit misfit = change(column.conversion, column.type.kind, value, provenance);
         if (!misfit.empty()) return unmappable(column, misfit);
     }
-    const bool nothing = value.kind == Value::Kind::absent || value.kind == Value::Kind::null;
-    if (nothing && column.key) return unmappable(column, "is missing, and it identifies the row");
+    if (is_missing(value) && column.key) {
+        return unmappable(column, "is missing, and it identifies the row");
+    }
     if (value.kind == Value::Kind::absent && column.required) {
         return unmappable(column, "is missing, and the column is marked `required`");
     }

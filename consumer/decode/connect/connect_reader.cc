@@ -162,7 +162,7 @@ ConnectFault ConnectReader::document(const ConnectSchema& schema, const ConnectN
 ConnectFault ConnectReader::apply(const ConnectSchema& schema, const ConnectNode& node,
                                   Value& value, std::pmr::memory_resource& arena) {
     using Kind = Value::Kind;
-    if (!node.changes || value.kind == Kind::absent || value.kind == Kind::null) return nullptr;
+    if (!node.changes || is_missing(value)) return nullptr;
     if (node.type == ConnectType::json) return json_document(value);
     made_.clear();
     if (node.type == ConnectType::variable_decimal) {
