@@ -21,9 +21,7 @@ constexpr auto bootstrap_every = 5s;
 // Only static members need one. After a dynamic member's end, a rebalance gives every partition an
 // owner; in the consumer protocol (KIP-848) the brokers supervise each hand-over themselves.
 bool wants_group_observer(const KafkaOptions& kafka) {
-    const auto protocol = kafka.properties.find("group.protocol");
-    return !kafka.instance_id.empty() &&
-           (protocol == kafka.properties.end() || protocol->second.reveal() != "consumer");
+    return !kafka.instance_id.empty() && classic_protocol(kafka);
 }
 
 }  // namespace

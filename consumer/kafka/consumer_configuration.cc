@@ -98,9 +98,7 @@ constexpr const char* fetch_wait_ms = "250";
 KafkaConfiguration consumer_configuration(const KafkaOptions& options, int worker) {
     KafkaConfiguration configuration(rd_kafka_conf_new());
     rd_kafka_conf_t* raw = configuration.get();
-    const auto group_protocol = options.properties.find("group.protocol");
-    const bool classic =
-        group_protocol == options.properties.end() || group_protocol->second.reveal() != "consumer";
+    const bool classic = classic_protocol(options);
     // KIP-848's brokers choose the assignor themselves.
     if (classic && !options.instance_id.empty()) {
         // DANGER: a cooperative rebalance (KIP-429) has two rounds, and a static member that

@@ -41,6 +41,9 @@ enum class OutOfRangePolicy : std::uint8_t { halt, earliest, latest };
 // The property's value, or `otherwise` if it is not set. REQUIRES: librdkafka accepts the value.
 std::chrono::milliseconds time_property(const KafkaOptions& options, const std::string& name,
                                         std::chrono::milliseconds otherwise);
+// Whether the group's members assign the partitions among themselves, and not the brokers
+// (KIP-848).
+bool classic_protocol(const KafkaOptions& options);
 // Why this librdkafka property may not be set (or not to this value); '' if it may. Names the
 // reason and the way out.
 std::string refused_property(const std::string& name, const std::string& value);

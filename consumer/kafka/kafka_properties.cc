@@ -130,6 +130,11 @@ std::string unknown_property(const std::string& name, const std::string& value) 
     return {};
 }
 
+bool classic_protocol(const KafkaOptions& options) {
+    const auto protocol = options.properties.find("group.protocol");
+    return protocol == options.properties.end() || protocol->second.reveal() != "consumer";
+}
+
 std::chrono::milliseconds time_property(const KafkaOptions& options, const std::string& name,
                                         std::chrono::milliseconds otherwise) {
     const auto found = options.properties.find(name);
