@@ -136,8 +136,7 @@ bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEp
     const auto [topic, held] = state_->find(partition);
     if (held == nullptr) return false;
     State::Position& position = *held;
-    rd_kafka_queue_forward(position.queue.get(), nullptr);
-    position.open = false;
+    position.close();
     if (!position.settled) position.settled = state_->knows_position(partition.topic, position);
     if (!position.settled) return false;
     if (position.stopped || position.failed_seeks >= seeks_before_restart) {
@@ -167,9 +166,7 @@ bool KafkaSource::begin(const TopicPartition& partition, Offset offset, LeaderEp
 
 void KafkaSource::end(const TopicPartition& partition) {
     State::Position* position = state_->find(partition).second;
-    if (position == nullptr) return;
-    position->open = false;
-    rd_kafka_queue_forward(position->queue.get(), nullptr);
+    if (position != nullptr) position->close();
 }
 
 Chunk KafkaSource::read(std::size_t topic_index, std::size_t messages, MessageBuilder& intake) {
@@ -232,8 +229,7 @@ void KafkaSource::State::take_message(Topic& topic, KafkaMessage message, Messag
 // DANGER: close the partition before anything else of it is taken, and move neither position nor
 // span. A later message would move the fence over this one, which would be skipped silently.
 void KafkaSource::State::stop_before(const AwaitedRecord& record, Position& position) const {
-    position.open = false;
-    rd_kafka_queue_forward(position.queue.get(), nullptr);
+    position.close();
     listener.awaits_schema(record);
 }
 

@@ -207,8 +207,7 @@ void KafkaSource::State::restart(const TopicPartition& partition) {
 // the span, and with it the fence, over the batch, which would be skipped silently.
 void KafkaSource::State::stop_reading(const TopicPartition& partition, Position& position,
                                       const rd_kafka_message_t& error) {
-    position.open = false;
-    rd_kafka_queue_forward(position.queue.get(), nullptr);
+    position.close();
     park(partition);
     const char* detail = rd_kafka_message_errstr(&error);
     listener.unreadable(

@@ -50,6 +50,12 @@ struct KafkaSource::State {
         int failed_seeks = 0;  // in a row
         // librdkafka does not ask for the end of the log any more: see knows_position()
         bool settled = false;
+
+        // read() takes nothing more of it until begin().
+        void close() {
+            open = false;
+            rd_kafka_queue_forward(queue.get(), nullptr);
+        }
     };
     struct Topic {
         std::string name;
