@@ -26,8 +26,8 @@ bool wants_group_observer(const KafkaOptions& kafka) {
 
 }  // namespace
 
-ReadSize::ReadSize(const BatchLimits& batch, std::size_t most)
-    : messages_(std::min({read_at_once, batch.messages, most > 0 ? most : batch.messages})),
+ReadSize::ReadSize(const BatchLimits& batch)
+    : messages_(std::min(read_at_once, batch.messages)),
       bytes_(batch.bytes),
       record_bytes_(std::max<std::size_t>(batch.bytes / first_at_once, 1)) {}
 
@@ -54,7 +54,7 @@ Reader::Reader(const WorkerOptions& options, Handoff& handoff, WorkerActivity& a
     for (std::size_t i = 0; i < options.topics.size(); ++i) {
         const WorkerTopic& topic = options.topics[i];
         topics_.push_back({topic.name, *parts[i].reading_builder,
-                           ReadSize(options.batch, topic.batch_messages), topic.schemas.get()});
+                           ReadSize(batch_limits(options, topic)), topic.schemas.get()});
         if (!topic.schemas) continue;
         schema_news_.push_back(std::make_unique<SchemaCache::Listener>(
             *topic.schemas, [this] { source_.wake(); }));

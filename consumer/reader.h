@@ -31,8 +31,7 @@ namespace onceward {
 // each topic, used by the reader's thread only.
 class ReadSize {
   public:
-    // `most`: messages, if that is fewer than the batch's limit; 0: the batch's limit.
-    ReadSize(const BatchLimits& batch, std::size_t most);
+    explicit ReadSize(const BatchLimits& batch);
     std::size_t next() const;
     void took(const Chunk& chunk);
 

@@ -46,8 +46,7 @@ struct Worker::State {
           reader(options, handoff, activity, topics),
           writer(options, handoff, reader.source(), topics, activity) {
         for (std::size_t i = 0; i < options.topics.size(); ++i) {
-            const std::size_t most = options.topics[i].batch_messages;
-            if (most > 0) handoff.limit(i, most);
+            handoff.limit(i, batch_limits(options, options.topics[i]));
         }
     }
 

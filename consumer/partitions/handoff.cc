@@ -77,10 +77,9 @@ Handoff::Handoff(std::vector<std::string> topics, BatchLimits limits, Backoff pa
     }
 }
 
-void Handoff::limit(std::size_t topic, std::size_t messages) {
+void Handoff::limit(std::size_t topic, BatchLimits limits) {
     const MutexLock lock(mutex_);
-    BatchLimits& limits = queues_[topic].limits;
-    limits.messages = std::min(limits.messages, messages);
+    queues_[topic].limits = limits;
 }
 
 bool Handoff::has_room(std::size_t topic) const {

@@ -27,8 +27,8 @@ class Handoff {
     };
 
     Handoff(std::vector<std::string> topics, BatchLimits limits, Backoff pauses);
-    // Limits the messages in a batch of this topic. Call it before the threads begin.
-    void limit(std::size_t topic, std::size_t messages);
+    // Limits the batches of this topic. Call it before the threads begin.
+    void limit(std::size_t topic, BatchLimits limits);
 
     // The reader's side.
     bool has_room(std::size_t topic) const;

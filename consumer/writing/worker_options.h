@@ -1,6 +1,7 @@
 #pragma once
 // What a worker is made of: plain values and factories. The composition root fills them in.
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -84,6 +85,13 @@ struct WorkerOptions {
     StepObserver* observer = nullptr;
     Tracer* tracer = nullptr;  // null: traces are off; outlives the worker
 };
+
+// The limits of a batch of that topic.
+inline BatchLimits batch_limits(const WorkerOptions& options, const WorkerTopic& topic) {
+    BatchLimits limits = options.batch;
+    if (topic.batch_messages > 0) limits.messages = std::min(limits.messages, topic.batch_messages);
+    return limits;
+}
 
 // The topics' names, in their order.
 inline std::vector<std::string> topic_names(const WorkerOptions& options) {

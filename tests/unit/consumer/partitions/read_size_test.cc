@@ -15,28 +15,34 @@ Chunk chunk_of(std::size_t messages, std::size_t bytes) {
 }
 
 TEST(ReadSizeTest, TheFirstReadIsSmallBecauseTheSizeOfTheRecordsIsUnknown) {
-    EXPECT_EQ(ReadSize(limits, 0).next(), 16U);
+    EXPECT_EQ(ReadSize(limits).next(), 16U);
 }
 
 TEST(ReadSizeTest, SmallRecordsAreReadUpToTheBatchsLimit) {
-    ReadSize size(limits, 0);
+    ReadSize size(limits);
     for (int i = 0; i < 20; ++i) size.took(chunk_of(16, 16 * 100));
     EXPECT_EQ(size.next(), 400U);
 }
 
 TEST(ReadSizeTest, ATopicsOwnLimitHolds) {
-    ReadSize size(limits, 7);
-    EXPECT_EQ(size.next(), 7U);
+    WorkerOptions options;
+    options.batch = limits;
+    WorkerTopic topic;
+    EXPECT_EQ(batch_limits(options, topic).messages, 400U);
+    topic.batch_messages = 401;
+    EXPECT_EQ(batch_limits(options, topic).messages, 400U);
+    topic.batch_messages = 7;
+    EXPECT_EQ(ReadSize(batch_limits(options, topic)).next(), 7U);
 }
 
 TEST(ReadSizeTest, ARecordLargerThanABatchIsReadAlone) {
-    ReadSize size(limits, 0);
+    ReadSize size(limits);
     size.took(chunk_of(1, 5 << 20));
     EXPECT_EQ(size.next(), 1U);
 }
 
 TEST(ReadSizeTest, LargeRecordsAreRememberedForAWhile) {
-    ReadSize size(limits, 0);
+    ReadSize size(limits);
     size.took(chunk_of(1, 1 << 20));
     size.took(chunk_of(1, 100));
     EXPECT_EQ(size.next(), 2U);
@@ -45,7 +51,7 @@ TEST(ReadSizeTest, LargeRecordsAreRememberedForAWhile) {
 }
 
 TEST(ReadSizeTest, AnEmptyChunkSaysNothing) {
-    ReadSize size(limits, 0);
+    ReadSize size(limits);
     size.took(Chunk{});
     EXPECT_EQ(size.next(), 16U);
 }
