@@ -145,6 +145,11 @@ std::string_view QueryResult::text(int row, int column) const {
             static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
 }
 
+char QueryResult::letter(int row, int column) const {
+    const std::string_view found = text(row, column);
+    return found.empty() ? '\0' : found[0];
+}
+
 std::optional<std::string_view> QueryResult::optional_text(int row, int column) const {
     if (is_null(row, column)) return std::nullopt;
     return text(row, column);

@@ -126,6 +126,8 @@ class QueryResult {
     // The text form, or the raw bytes of a binary result.
     std::string_view text(int row, int column) const;
     std::optional<std::string_view> optional_text(int row, int column) const;
+    // The first character of the text form, such as that of a "char"; '\0' if it is empty or NULL.
+    char letter(int row, int column) const;
     std::int64_t integer(int row, int column) const;  // text results only
     bool boolean(int row, int column) const;          // text results only
     // int2, int4 or int8 of a binary result

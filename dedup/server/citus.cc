@@ -3,15 +3,6 @@
 #include "schemas/queries.h"
 
 namespace onceward {
-namespace {
-
-char letter(const QueryResult& result, int row, int column) {
-    const std::string_view text = result.text(row, column);
-    return text.empty() ? '\0' : text[0];
-}
-
-}  // namespace
-
 CitusTable::Kind citus_kind(char method, char model, std::int64_t colocation) {
     // As Citus itself decides it, in IsCitusTableTypeInternal().
     if (method != 'n') return CitusTable::Kind::spread;
@@ -35,7 +26,7 @@ std::vector<CitusTable> citus_tables(Connection& connection, std::uint32_t table
     std::vector<CitusTable> tables;
     for (int row = 0; row < rows.rows(); ++row) {
         tables.push_back(
-            {.kind = citus_kind(letter(rows, row, 1), letter(rows, row, 2), rows.integer(row, 3)),
+            {.kind = citus_kind(rows.letter(row, 1), rows.letter(row, 2), rows.integer(row, 3)),
              .name = std::string(rows.text(row, 0)),
              .column = std::string(rows.text(row, 4))});
     }

@@ -12,11 +12,6 @@ std::string quoted(Connection& connection, const std::string& table) {
     return alone ? own : connection.quote_identifier(schema) + "." + own;
 }
 
-char letter(const QueryResult& result, int row, int column) {
-    const std::string_view text = result.text(row, column);
-    return text.empty() ? '\0' : text[0];
-}
-
 std::uint32_t oid(const QueryResult& result, int row, int column) {
     return static_cast<std::uint32_t>(result.integer(row, column));
 }
@@ -29,9 +24,9 @@ void read_columns(Connection& connection, const Parameters& table_oid, CatalogTa
         column.type = oid(rows, row, 1);
         column.modifier = static_cast<int>(rows.integer(row, 2));
         column.not_null = rows.boolean(row, 3) || rows.boolean(row, 11);
-        column.identity_always = letter(rows, row, 5) == 'a';
-        column.identity = letter(rows, row, 5) != '\0';
-        column.generated = letter(rows, row, 6) != '\0';
+        column.identity_always = rows.letter(row, 5) == 'a';
+        column.identity = rows.letter(row, 5) != '\0';
+        column.generated = rows.letter(row, 6) != '\0';
         column.has_default = rows.boolean(row, 4) || rows.boolean(row, 10);
         column.may_select = rows.boolean(row, 7);
         column.may_update = rows.boolean(row, 8);
@@ -43,7 +38,7 @@ void read_types(Connection& connection, const Parameters& table_oid, CatalogTabl
     const QueryResult rows = connection.query(sql::sink_types, table_oid);
     for (int row = 0; row < rows.rows(); ++row) {
         CatalogType& type = table.types[oid(rows, row, 0)];
-        type.kind = letter(rows, row, 1);
+        type.kind = rows.letter(row, 1);
         type.base = oid(rows, row, 2);
         type.element = oid(rows, row, 3);
         type.modifier = static_cast<int>(rows.integer(row, 4));
@@ -158,8 +153,8 @@ std::optional<CatalogTable> read_table(Connection& connection, const std::string
         connection.quote_identifier(table.schema) + "." + connection.quote_identifier(table.name);
     // Read before the columns, so that a change between the two reads shows at the first write.
     table.fingerprint = connection.query(sql::sink_fingerprint, {table.quoted_name}).text(0, 0);
-    table.kind = letter(relation, 0, 3);
-    table.persistence = letter(relation, 0, 4);
+    table.kind = relation.letter(0, 3);
+    table.persistence = relation.letter(0, 4);
     table.has_rules = relation.boolean(0, 5);
     table.row_security = relation.boolean(0, 6);
     table.may_insert = relation.boolean(0, 7);
