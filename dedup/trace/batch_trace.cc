@@ -47,14 +47,18 @@ void BatchTrace::begin_recorded(Batch& batch) {
         own.value_or(TraceContext{random_trace_id(), random_span_id(), true});
     batch_.name = "process " + topic_;
     batch_.kind = SpanKind::consumer;
-    batch_.add("messaging.system", "kafka");
-    batch_.add("messaging.operation.type", "process");
-    batch_.add("messaging.operation.name", "process");
-    batch_.add("messaging.destination.name", topic_);
-    batch_.add("messaging.consumer.group.name", group_);
+    add_topic(batch_);
     batch_.add("messaging.batch.message_count", static_cast<std::int64_t>(batch.message_count()));
     commits_ = 0;
     failure_.clear();
+}
+
+void BatchTrace::add_topic(TraceSpan& span) const {
+    span.add("messaging.system", "kafka");
+    span.add("messaging.operation.type", "process");
+    span.add("messaging.operation.name", "process");
+    span.add("messaging.destination.name", topic_);
+    span.add("messaging.consumer.group.name", group_);
 }
 
 void BatchTrace::add(Message& message, const std::optional<TraceContext>& parent,
@@ -145,14 +149,10 @@ void BatchTrace::record(Recorded& recorded, std::string_view outcome, bool faile
     span.start = batch_.start;
     span.end = now();
     span.links.push_back(batch_.context);
-    span.add("messaging.system", "kafka");
-    span.add("messaging.operation.type", "process");
-    span.add("messaging.operation.name", "process");
-    span.add("messaging.destination.name", topic_);
+    add_topic(span);
     span.add("messaging.destination.partition.id",
              std::to_string(message.record.partition.raw()));
     span.add("messaging.kafka.offset", message.record.offset.raw());
-    span.add("messaging.consumer.group.name", group_);
     if (message.digest != Digest{}) span.add("onceward.key.digest", hex(message.digest));
     span.add("onceward.outcome", std::string(outcome));
     if (failed) {

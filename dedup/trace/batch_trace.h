@@ -52,6 +52,8 @@ class BatchTrace {
         bool over = false;
     };
     void begin_recorded(Batch& batch);
+    // What the spans of a batch and of its messages have in common.
+    void add_topic(TraceSpan& span) const;
     void add(Message& message, const std::optional<TraceContext>& parent,
              const TraceContext& context);
     void note(Step step);
