@@ -216,7 +216,10 @@ void Processor::landed(Connection& connection, const Slice& slice, const SliceOu
     log_.tell(sorted);
     reached(Step::after_commit);
     if (trace_.has_messages()) trace_ends(slice, sorted);
-    if (parts_.aged) tell_ages(slice);
+    if (parts_.aged) {
+        parts_.aged(ages_of(slice.messages, since_1970<std::chrono::milliseconds>(),
+                            [](const Message* message) { return message->record.timestamp; }));
+    }
     for (const FenceMove& move : sorted.moves) {
         retries_.passed(move.span.partition, move.span.end);
     }
@@ -257,14 +260,6 @@ void Processor::trace_ends(const Slice& slice, const SliceOutcomes& sorted) {
                                : message->skipped   ? "skipped"
                                                     : "duplicate");
     }
-}
-
-void Processor::tell_ages(const Slice& slice) const {
-    LatencyHistogram ages;
-    MessageLatencies latencies(ages, since_1970<std::chrono::milliseconds>());
-    for (const Message* message : slice.messages) latencies.add(message->record.timestamp);
-    latencies.flush();
-    parts_.aged(ages);
 }
 
 SliceOutcomes Processor::sort_out(Transaction& transaction, const Slice& slice,

@@ -88,7 +88,6 @@ class Processor final : public BatchProcessor {
         trace_.reached(step);
     }
     void trace_ends(const Slice& slice, const SliceOutcomes& sorted);
-    void tell_ages(const Slice& slice) const;
     Slice take_front();
     void put_back(Halves halves);
     bool met_a_duplicate(Connection& connection);

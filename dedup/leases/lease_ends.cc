@@ -118,7 +118,11 @@ void LeaseProcessor::landed(const Ends& ends) {
     failures_.ended();
     if (parts_.answers != nullptr) parts_.answers->committed();
     if (trace_.has_messages()) trace_ends(ends);
-    if (parts_.aged && !ends.passing.empty()) tell_ages(ends);
+    // What the fence passes: a message that ended before an earlier one is counted with it.
+    if (parts_.aged && !ends.passing.empty()) {
+        parts_.aged(ages_of(ends.passing, since_1970<std::chrono::milliseconds>(),
+                            [](const Item* item) { return item->message->record.timestamp; }));
+    }
     for (Item* item : ends.ended) {
         change(*item, LeaseStep::write_end);
         item->message->rejection.reset();  // its dead letter exists
@@ -150,15 +154,6 @@ void LeaseProcessor::trace_ends(const Ends& ends) {
     for (const Item* item : ends.passing) {
         if (item->ending) trace_.ended(*item->message, to_text(*item->ending));
     }
-}
-
-// Counts what the fence passes: a message that ended before an earlier one is counted with it.
-void LeaseProcessor::tell_ages(const Ends& ends) const {
-    LatencyHistogram ages;
-    MessageLatencies latencies(ages, since_1970<std::chrono::milliseconds>());
-    for (const Item* item : ends.passing) latencies.add(item->message->record.timestamp);
-    latencies.flush();
-    parts_.aged(ages);
 }
 
 // A topic halts before a message once everything before that message has landed.

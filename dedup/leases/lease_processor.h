@@ -134,7 +134,6 @@ class LeaseProcessor final : public BatchProcessor {
     bool write(Transaction& transaction, Ends& ends);
     void landed(const Ends& ends);
     void trace_ends(const Ends& ends);
-    void tell_ages(const Ends& ends) const;
     void look_for_halt();
     void give_back(Connection& connection);
     void release(Connection& connection, const std::set<Partition>& partitions);

@@ -50,4 +50,15 @@ class MessageLatencies {
     std::int64_t times_ = 0;
 };
 
+// The ages of these messages at `now`. `timestamp_of` returns the timestamp of one of them.
+template <class Messages, class TimestampOf>
+LatencyHistogram ages_of(const Messages& messages, std::chrono::milliseconds now,
+                         const TimestampOf& timestamp_of) {
+    LatencyHistogram ages;
+    MessageLatencies latencies(ages, now);
+    for (const auto& message : messages) latencies.add(timestamp_of(message));
+    latencies.flush();
+    return ages;
+}
+
 }  // namespace onceward
