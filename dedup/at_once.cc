@@ -10,17 +10,14 @@
 namespace onceward {
 namespace {
 
-constexpr std::string_view broken_deadlock = "40P01";
-constexpr std::string_view lock_timed_out = "55P03";
-constexpr std::string_view canceled = "57014";
-
 // Whether the steps would only meet the same failure again. Statements are prepared before the
 // first is sent, and wait for locked tables as long as the session's own limits allow.
 bool is_final(const PostgresError& error) {
     const std::string& code = error.sqlstate();
     const bool prepared_too_long =
-        error.diagnosis().statement == 0 && (code == lock_timed_out || code == canceled);
-    return code == broken_deadlock || prepared_too_long;
+        error.diagnosis().statement == 0 &&
+        (code == sqlstate::lock_not_available || code == sqlstate::query_canceled);
+    return code == sqlstate::deadlock_detected || prepared_too_long;
 }
 
 // The shorter one of the user's limit and ours; 0 means that the user has none.

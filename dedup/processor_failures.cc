@@ -59,7 +59,7 @@ void Processor::took(std::size_t messages, std::chrono::steady_clock::duration t
 bool Processor::too_much(const PostgresError& error) {
     const std::string& code = error.sqlstate();
     const bool exhausted = code == "53200" || code == "53400";
-    const bool known = code == "57014" || exhausted;
+    const bool known = code == sqlstate::query_canceled || exhausted;
     if (origin_ != Origin::sink || !known || error.diagnosis().connection_lost) return false;
     const bool alone = pending_.front().messages.size() < 2;
     if ((alone || exhausted) && failures_.repeated() < patience) return false;

@@ -18,7 +18,6 @@ constexpr milliseconds longest_wait{30'000};
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view statement_timed_out = "57014";
 constexpr std::chrono::milliseconds pause_while_leaving{50};
 constexpr Backoff retries{.first = 100ms, .longest = 2000ms, .least = 0.5};
 constexpr Backoff questions{.first = 1000ms, .longest = 8000ms, .least = 0.75};
@@ -104,7 +103,7 @@ bool FailureResponse::retry(WriterTopic& topic, const ProcessingError& error,
     abandon_leaving(topic);
     const bool alone = session_.topics().size() == 1 || mutant("a_topic_holds_up_the_others");
     // A statement that timed out is tried in smaller parts, which would be lost with the batch.
-    const bool bound = handoff_.stopping() || error.sqlstate() == statement_timed_out;
+    const bool bound = handoff_.stopping() || error.sqlstate() == sqlstate::query_canceled;
     if (!alone && !bound && (tried > long_try || topic.retries > short_tries)) {
         set_aside(topic, error, tried);
         return false;

@@ -21,7 +21,10 @@ std::optional<QueryResult> in_one_try(Connection& connection, std::string_view s
     } catch (const PostgresError& error) {
         // A lock, a deadlock, or a table that retention has just dropped.
         const std::string& code = error.sqlstate();
-        if (code != "55P03" && code != "40P01" && code != "42P01") throw;
+        if (code != sqlstate::lock_not_available && code != sqlstate::deadlock_detected &&
+            code != sqlstate::undefined_table) {
+            throw;
+        }
         return std::nullopt;
     }
 }

@@ -5,8 +5,19 @@
 #include <source_location>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace onceward {
+
+// The codes that more than one place compares with, under PostgreSQL's own names.
+namespace sqlstate {
+// statement_timeout, or a cancelled statement
+inline constexpr std::string_view query_canceled = "57014";
+// lock_timeout, or NOWAIT
+inline constexpr std::string_view lock_not_available = "55P03";
+inline constexpr std::string_view deadlock_detected = "40P01";
+inline constexpr std::string_view undefined_table = "42P01";
+}  // namespace sqlstate
 
 class PostgresError : public std::runtime_error {
   public:

@@ -180,7 +180,7 @@ class Conversion {
                 return true;
             });
         } catch (const PostgresError& error) {
-            if (error.sqlstate() == lock_not_available) {
+            if (error.sqlstate() == sqlstate::lock_not_available) {
                 throw ConversionRefused(
                     "ledger " + name_ +
                     " or one of its tables is held by another session for too long (such as a "

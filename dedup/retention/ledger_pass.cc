@@ -249,7 +249,8 @@ struct Pass {
 }  // namespace
 
 bool lock_was_busy(const PostgresError& error) {
-    return error.sqlstate() == lock_not_available || error.sqlstate() == "40P01";
+    return error.sqlstate() == sqlstate::lock_not_available ||
+           error.sqlstate() == sqlstate::deadlock_detected;
 }
 
 RetentionReport pass_over(Connection& connection, const LedgerOptions& ledger, int number,

@@ -29,8 +29,8 @@ ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generat
             {{"ledger", std::to_string(ledger)}, {"generation", std::to_string(generation)}});
         return {count.integer(0, 0), true};
     } catch (const PostgresError& error) {
-        if (error.sqlstate() != "42P01") throw;  // retention has dropped it meanwhile
-        return {};
+        if (error.sqlstate() != sqlstate::undefined_table) throw;
+        return {};  // retention has dropped it meanwhile
     }
 }
 

@@ -191,7 +191,7 @@ void Merger::drop_orphans() {
             transaction.commit();
         } catch (const PostgresError& error) {
             // Somebody reads it, such as a dump; that holds up nothing else.
-            if (error.sqlstate() != lock_not_available) throw;
+            if (error.sqlstate() != sqlstate::lock_not_available) throw;
         }
     }
 }

@@ -166,7 +166,7 @@ bool try_publishing(const SealingOptions& options, const std::function<bool()>& 
         try {
             return publish();
         } catch (const PostgresError& error) {
-            const bool locked = error.sqlstate() == lock_not_available;
+            const bool locked = error.sqlstate() == sqlstate::lock_not_available;
             if (!locked || attempt >= options.publish_tries) throw;
         }
         // Sessions that queued after this one go first.

@@ -6,15 +6,11 @@
 
 #include <chrono>
 #include <functional>
-#include <string_view>
 
 #include "dedup/claims/log/segment.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward {
-
-// The SQLSTATE of a lock that was not available in time.
-inline constexpr std::string_view lock_not_available = "55P03";
 
 struct SealingOptions {
     // How many digests are sorted, and have their filter built, at once; up to four times as many

@@ -108,7 +108,7 @@ void lock(Connection& connection) {
     try {
         connection.execute(sql::migration_lock);
     } catch (const PostgresError& error) {
-        if (error.sqlstate() != "55P03") throw;
+        if (error.sqlstate() != sqlstate::lock_not_available) throw;
         throw MigrationError("another migration of schema " + connection.schema() +
                              " is running; try again when it has ended");
     }
