@@ -64,7 +64,6 @@ class Processor final : public BatchProcessor {
     void abandon() override;
     void abandon(const std::set<Partition>& partitions) override;
     bool ends_while_leaving() const override { return false; }
-    RejectionWindow& rejections() { return rejections_; }
 
   private:
     // cut: in two parts at cut_at_. searched: rolled back; refusals_ holds what was found.

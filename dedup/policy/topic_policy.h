@@ -58,8 +58,6 @@ class RejectionWindow {
     bool would_exceed(Clock::time_point now, std::int64_t passed, std::int64_t rejected);
     // They were committed.
     void record(Clock::time_point now, std::int64_t passed, std::int64_t rejected);
-    // The operator has dealt with it; counting starts again.
-    void clear() { entries_.clear(); }
 
   private:
     struct Entry {

@@ -58,8 +58,6 @@ class WatermarkSampler {
     // the end of the partition if the write itself will move the fence there. Returns what is to be
     // written, once; a write that fails costs one sample and nothing else.
     std::optional<WatermarkWrite> fence_at(Offset fence);
-    // The partition was taken over, or the connection ended.
-    void forget() { waiting_.reset(); }
 
   private:
     std::chrono::milliseconds every_;

@@ -320,7 +320,6 @@ TEST_P(ProcessorTest, TooLargeAShareOfRejectsHaltsTheTopic) {
     // The batch counts as a whole: none of it goes to the dead letters.
     EXPECT_EQ(dead_letters().size(), 0U);
     EXPECT_EQ(fence(0), 0);
-    worker.processor().rejections().clear();
     EXPECT_THROW(worker.run(), TopicHalted);
     // The operator says that more may be refused.
     CoreWorker lenient(log, *strict_sink_, options("lenient"));

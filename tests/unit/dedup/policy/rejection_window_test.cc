@@ -51,13 +51,6 @@ TEST(RejectionWindow, EntriesOfOneSecondAreOneAndCountAllTheSame) {
     EXPECT_TRUE(window.would_exceed(start + milliseconds(10), 1, 1));
 }
 
-TEST(RejectionWindow, ClearBeginsAnew) {
-    RejectionWindow window(policy);
-    window.record(start, 100, 100);
-    window.clear();
-    EXPECT_FALSE(window.would_exceed(start, 1, 1));
-}
-
 TEST(RejectionWindow, AShareOfOneNeverHalts) {
     RejectionWindow window({.cap_share = 1.0, .cap_window = seconds(60), .cap_minimum = 1});
     EXPECT_FALSE(window.would_exceed(start, 1000, 1000));

@@ -63,12 +63,5 @@ TEST(WatermarkSampler, AnEndBelowTheFenceIsOutOfRangeAndNoSample) {
     EXPECT_FALSE(sampler.fence_at(Offset{5}));
 }
 
-TEST(WatermarkSampler, ForgetsItsSampleWithTheFence) {
-    WatermarkSampler sampler(10s);
-    sampler.sampled(origin, clocks, Offset{100}, Offset{90});
-    sampler.forget();
-    EXPECT_FALSE(sampler.fence_at(Offset{100}));
-}
-
 }  // namespace
 }  // namespace onceward
