@@ -1,7 +1,7 @@
 #pragma once
 // A ledger as the processor sees it: where the claims of idempotency keys are kept. One object for
-// each worker and ledger, used by the writer's thread only; failures are PostgresErrors. The order
-// of calls:
+// each ledger and user of it: a worker, a session of the gateway, once() or an import. Used by one
+// thread, in a worker the writer's; failures are PostgresErrors. The order of calls:
 // - partitions_taken;
 // - catch_up, outside of transactions;
 // - any number of transactions. Each is one of these, and one that fails skips to ended:
@@ -104,8 +104,9 @@ class ClaimStore {
     // for them.
     virtual void partitions_taken(Connection&, std::span<const TopicPartition>) {}
     virtual void partitions_lost(std::span<const TopicPartition>) {}
-    // Outside of any transaction: before each one, and while the worker has nothing to do. Reads
-    // what others have claimed since the last time.
+    // Outside of any transaction: before each attempt, and while the worker has nothing to do. An
+    // attempt may have two transactions: if its one round trip fails, the steps follow without
+    // another call. Reads what others have claimed since the last time.
     virtual void catch_up(Connection&) {}
     // Claims each key, before the sink writes. REQUIRES: sorted by digest, no digest twice (two
     // workers that claimed in different orders would deadlock). Answers in the same order. Returns
