@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "dedup/base/iso_time.h"
 #include "dedup/base/text.h"
 #include "dedup/postgres/binary.h"
 #include "sinks/columns/column_encoder.h"
-#include "dedup/base/iso_time.h"
 
 namespace onceward::encode {
 namespace {

@@ -1,6 +1,6 @@
+#include "dedup/base/iso_time.h"
 #include "dedup/postgres/binary.h"
 #include "sinks/columns/column_encoder.h"
-#include "dedup/base/iso_time.h"
 
 namespace onceward::encode {
 namespace {
