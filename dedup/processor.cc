@@ -64,7 +64,7 @@ void Processor::start(Batch batch) {
     cut_to_size();
 }
 
-// What was refused alone before is tried alone again: nothing has to be halved for it.
+// What was refused alone before is tried alone again: it need not be searched for.
 void Processor::set_apart_waiting() {
     Slice rest = std::move(pending_.back());
     pending_.pop_back();

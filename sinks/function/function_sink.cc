@@ -29,7 +29,7 @@ Parameters name_of(const std::string& function) {
     return Parameters{schema, name};
 }
 
-// What is wrong with the one function that takes a jsonb[]; '' where nothing is.
+// What is wrong with the one function that takes a jsonb[]; '' if nothing is.
 std::string fault_of(const QueryResult& found, int row) {
     const std::string_view kind = found.text(row, 3);
     if (kind != "f") return "is not a plain function";

@@ -134,26 +134,26 @@ std::vector<EncodedRow> rows_of(std::span<const Message* const> messages) {
 }
 
 // Encodes the message's row again, under a newer plan than before.
-std::string encoded_anew(const TablePlan& plan, const Message& message) {
+std::string encoded_again(const TablePlan& plan, const Message& message) {
     std::string row;
     if (const auto rejection = append_row(plan, message, row)) {
-        // A data exception, so that halving finds this message and the dead letters get it.
+        // A data exception, so that the search finds this message and the dead letters get it.
         throw PostgresError({.sqlstate = "22000", .message = rejection->reason});
     }
     return row;
 }
 
-// Takes the plan's number off each row. Rows of another plan are encoded again, into `anew`.
+// Takes the plan's number off each row. Rows of another plan are encoded again, into `again`.
 void take_numbers(std::uint32_t number, const TablePlan& plan,
                   std::span<const Message* const> messages, std::vector<EncodedRow>& rows,
-                  std::deque<std::string>& anew) {
+                  std::deque<std::string>& again) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         std::string_view& bytes = rows[i].bytes;
         // DANGER: rows that waited in a queue while the table changed were encoded for its old
         // columns, and guard_table() compares the new ones. COPY would take an int8 in such a row
         // for a float8.
         if (number_of(bytes) != number) {
-            bytes = anew.emplace_back(encoded_anew(plan, *messages[i]));
+            bytes = again.emplace_back(encoded_again(plan, *messages[i]));
         } else {
             bytes.remove_prefix(number_bytes);
         }
@@ -227,8 +227,8 @@ void TableSink::write(Transaction& transaction, const BatchContext&,
     const Numbered* const plan = current();
     std::vector<EncodedRow> rows;
     guard_table(transaction, plan->plan, [&] { rows = rows_of(messages); });
-    std::deque<std::string> anew;
-    take_numbers(plan->number, plan->plan, messages, rows, anew);
+    std::deque<std::string> again;
+    take_numbers(plan->number, plan->plan, messages, rows, again);
     write_rows(transaction, plan->plan, rows);
 }
 
@@ -243,8 +243,8 @@ std::optional<std::vector<SinkStatement>> TableSink::at_once(
     const TablePlan& plan = numbered->plan;
     if (!can_be_at_once(plan)) return std::nullopt;
     std::vector<EncodedRow> rows = rows_of(messages);
-    std::deque<std::string> anew;
-    take_numbers(numbered->number, plan, messages, rows, anew);
+    std::deque<std::string> again;
+    take_numbers(numbered->number, plan, messages, rows, again);
     std::vector<SinkStatement> statements = row_statements(plan, rows);
     statements.push_back({unchanged, {plan.table, plan.fingerprint}});
     return statements;
@@ -261,8 +261,8 @@ std::vector<SinkStatement> TableSink::part(const BatchContext&,
                                            std::span<const Message* const> messages) {
     const Numbered* const plan = current();
     std::vector<EncodedRow> rows = rows_of(messages);
-    std::deque<std::string> anew;
-    take_numbers(plan->number, plan->plan, messages, rows, anew);
+    std::deque<std::string> again;
+    take_numbers(plan->number, plan->plan, messages, rows, again);
     return row_statements(plan->plan, rows);
 }
 
