@@ -1,6 +1,5 @@
 #include "dedup/postgres/transaction.h"
 
-#include "dedup/base/expects.h"
 #include "dedup/base/mutants.h"
 #include "schemas/queries.h"
 
@@ -8,11 +7,13 @@ namespace onceward {
 
 QueryResult Transaction::query(std::string_view sql, const Parameters& parameters,
                                const Connection::Names& names, Where where) {
+    expect_begun(where);
     return connection_.query(sql, parameters, names, where);
 }
 
 QueryResult Transaction::prepared(std::string_view sql, const Parameters& parameters,
                                   const Connection::Names& names, bool binary, Where where) {
+    expect_begun(where);
     return connection_.prepared(sql, parameters, names, binary, where);
 }
 

@@ -4,6 +4,7 @@
 // leaving without it rolls back. Used by one thread; failures are PostgresErrors; after one nothing
 // but leaving the scope is of use.
 
+#include "dedup/base/expects.h"
 #include "dedup/postgres/connection.h"
 
 namespace onceward {
@@ -13,6 +14,7 @@ class Transaction {
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
     using Where = Connection::Where;  // whom an error names
+    // Apart from pipelined(), what follows REQUIRES: the transaction has begun.
     QueryResult query(std::string_view sql, const Parameters& parameters = {},
                       const Connection::Names& names = {}, Where where = Where::current());
     QueryResult prepared(std::string_view sql, const Parameters& parameters = {},
@@ -22,14 +24,16 @@ class Transaction {
     std::vector<QueryResult> pipelined(std::vector<Connection::Statement> statements,
                                        const std::function<void()>& meanwhile = {},
                                        Where where = Where::current());
-    // As Connection's. REQUIRES: the transaction has begun.
+    // As Connection's.
     std::vector<Connection::Answers> grouped(
         std::span<const std::vector<Connection::Statement>> groups,
         Where where = Where::current()) {
+        expect_begun(where);
         return connection_.grouped(groups, {}, where);
     }
     void copy_begin(std::string_view sql, const Connection::Names& names = {},
                     Where where = Where::current()) {
+        expect_begun(where);
         connection_.copy_begin(sql, names, where);
     }
     void copy_send(std::string_view bytes, Where where = Where::current()) {
@@ -47,6 +51,10 @@ class Transaction {
     // Throws PostgresError: in_doubt if the answer was lost, 25P02 if the server rolled back
     // instead.
     void commit_now(const std::function<void()>& meanwhile, Where where);
+    // A statement that is sent before BEGIN would commit by itself.
+    void expect_begun(const Where& where) const {
+        expects(begun_, "nothing is sent before BEGIN", where);
+    }
     Connection& connection_;
     bool begun_ = true;
 };

@@ -45,6 +45,17 @@ TEST_F(TransactionTest, ThatNeverBeganSendsNothing) {
     EXPECT_EQ(connection_.query("SELECT 1", {}).integer(0, 0), 1);
 }
 
+TEST_F(TransactionTest, SendsNothingBeforeItBegins) {
+    {
+        OwnedTransaction transaction(connection_, Begin::with_first);
+        EXPECT_THROW(transaction.query(insert_), BrokenContract);
+        EXPECT_THROW(transaction.prepared(insert_), BrokenContract);
+        EXPECT_THROW(transaction.copy_begin("COPY " + numbers_ + " FROM STDIN"), BrokenContract);
+        EXPECT_THROW(transaction.grouped({}), BrokenContract);
+    }
+    EXPECT_EQ(rows(), 0);
+}
+
 TEST_F(TransactionTest, TellsWhichOfItsStatementsFailed) {
     OwnedTransaction transaction(connection_);
     try {
