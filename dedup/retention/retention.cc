@@ -5,6 +5,7 @@
 
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
+#include "dedup/postgres/stop_cancel.h"
 #include "dedup/retention/leadership.h"
 #include "dedup/retention/ledger_pass.h"
 #include "dedup/retention/merging.h"
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::chrono::milliseconds soon{500};
 // A statement that copies a large segment takes its time. The workers' limit would cancel it, and
-// the next pass would begin it again. Nobody waits for it: locks have limits of their own.
+// the next pass would begin it again. Nobody waits for it: locks have limits of their own, and a
+// stop cancels it.
 constexpr auto longest_statement = std::chrono::hours(1);
 
 }  // namespace
@@ -96,11 +98,12 @@ void RetentionJob::count(const RetentionReport& report) {
 }
 
 // False if there is no session; the next look tries again.
-bool RetentionJob::connect(ServerSession& session) {
+bool RetentionJob::connect(Session& session) {
     try {
-        session.open();
+        session.server.open();
         return true;
     } catch (const PostgresError& error) {
+        if (session.stop.stop_requested()) return false;
         log_warning("ledger.retention_failed",
                     {{"sqlstate", error.sqlstate()}, {"error", error.summary()}});
     } catch (const std::runtime_error& error) {
@@ -128,6 +131,7 @@ bool RetentionJob::look_or_warn(Session& session, const LedgerOptions& options) 
         count(report);
         return true;
     } catch (const PostgresError& error) {
+        if (session.stop.stop_requested()) return false;
         log_warning(
             "ledger.retention_failed",
             {{"ledger", ledger.name}, {"sqlstate", error.sqlstate()}, {"error", error.summary()}});
@@ -158,9 +162,10 @@ void RetentionJob::look_at_all(Session& session) {
         return std::ranges::find(ledgers, merger.first, &LedgerOptions::name) == ledgers.end();
     });
     for (const LedgerOptions& ledger : ledgers) {
+        if (session.stop.stop_requested()) return;
         // If the server does not answer, each of the other ledgers would wait for its time-out as
         // well.
-        if (!connect(session.server)) {
+        if (!connect(session)) {
             failed = true;
             break;
         }
@@ -176,10 +181,12 @@ void RetentionJob::look_at_all(Session& session) {
 
 void RetentionJob::run(std::stop_token stop) {
     const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
-    Session session({.connection = options_.connection, .set_up = [idle](Connection& connection) {
-                         connection.query(sql::retention_session,
-                                          {std::to_string(idle.count()) + "ms"});
-                     }});
+    StopCancel cancel(stop);
+    const auto set_up = [&cancel, idle](Connection& connection) {
+        cancel.use(connection);
+        connection.query(sql::retention_session, {std::to_string(idle.count()) + "ms"});
+    };
+    Session session({.connection = options_.connection, .set_up = set_up}, stop);
     // A try waits for a lock for so short a time that many may be needed.
     const Backoff again{.first = std::min(options_.every, std::chrono::milliseconds(200)),
                         .longest = options_.every,

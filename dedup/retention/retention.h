@@ -89,7 +89,8 @@ struct PassMemory {
 class RetentionJob {
   public:
     explicit RetentionJob(RetentionOptions options);
-    // Runs until `stop` is requested.
+    // Runs until `stop` is requested, which cancels the statement that runs then. What it would have
+    // done, a later pass does.
     void run(std::stop_token stop);
     // Works on these ledgers from the next pass on; the pace stays. Thread-safe.
     void use(std::vector<LedgerOptions> ledgers);
@@ -103,8 +104,10 @@ class RetentionJob {
   private:
     // What run() works with.
     struct Session {
-        explicit Session(ServerSession::Options options) : server(std::move(options)) {}
+        Session(ServerSession::Options options, std::stop_token token)
+            : server(std::move(options)), stop(std::move(token)) {}
         ServerSession server;
+        std::stop_token stop;
         std::map<std::string, Merger>
             mergers{};                      // by the ledger's name; on the server's connection
         std::chrono::milliseconds pause{};  // before the next pass
@@ -114,7 +117,7 @@ class RetentionJob {
     RetentionReport pass(Connection& connection, LedgerOptions& options);
     void merge(Merger& merger, const LedgerOptions& ledger, std::chrono::milliseconds time,
                RetentionReport& report);
-    bool connect(ServerSession& session);
+    bool connect(Session& session);
     // False if it failed: that is logged and counted, and the session is given up.
     bool look_or_warn(Session& session, const LedgerOptions& options);
     void look_at_all(Session& session);

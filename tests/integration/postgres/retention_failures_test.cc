@@ -73,6 +73,30 @@ TEST_F(RetentionFailures, OneLedgerThatFailsLeavesTheOthersTheirTurn) {
     EXPECT_FALSE(is_there(tables_.front()));
 }
 
+// Such as the copy of a large segment.
+TEST_F(RetentionFailures, AStopCancelsTheStatementThatRuns) {
+    const LedgerOptions ledger = full_ledger();
+    schema_.database().execute(
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS "
+        "'BEGIN PERFORM pg_sleep(600); RETURN NEW; END'; "
+        "CREATE TRIGGER slow BEFORE INSERT ON generations FOR EACH ROW EXECUTE FUNCTION slow()");
+    ConnectionOptions options = schema_.worker();
+    options.application_name = "stopped";
+    const std::string sleeping =
+        " FROM pg_stat_activity WHERE application_name = 'stopped retention' AND "
+        "wait_event = 'PgSleep'";
+    RetentionJob job({options, {ledger}, 20ms});
+    std::stop_source stop;
+    auto ended = std::async(std::launch::async, [&] { job.run(stop.get_token()); });
+    EXPECT_TRUE(support::eventually(
+        10s, [&] { return schema_.database().number("SELECT count(*)" + sleeping) == 1; }));
+    stop.request_stop();
+    EXPECT_EQ(ended.wait_for(20s), std::future_status::ready);
+    schema_.database().execute("SELECT pg_terminate_backend(pid)" + sleeping);
+    ended.wait();
+    EXPECT_TRUE(job.counts().failed_ledgers.empty());
+}
+
 // As after a reload with a topic more and a topic less.
 TEST_F(RetentionFailures, OtherLedgersHaveTheirTurnFromTheNextPassOn) {
     const LedgerOptions first = ledger_with_table("a");
