@@ -22,8 +22,8 @@ void run_one(std::unique_ptr<Stage>& stage, std::uint64_t seed, const LaneOption
         stage = std::make_unique<Stage>(plan.brokers);
     }
     result = run_seed(*stage, plan, folder);
-    // Nothing was violated and nothing judged: a broker or a server of the campaign's own failed.
-    if (!result.without_verdict.empty() && result.violations.size() == 1) {
+    // Only a broker or a server of the campaign's own failed.
+    if (!result.without_verdict.empty()) {
         auto first = folder;
         first += "-without-verdict";
         std::filesystem::remove_all(first);

@@ -118,6 +118,7 @@ class SeedRun {
             tally_.violations().empty())
             recreate_topic(fleet, feeder.partitions(0));
         take(result);
+        excuse_waiting(result);
         ended("judge", result);
         // Else the stage is not used again.
         if (result.violations.empty()) clean();
@@ -250,6 +251,14 @@ class SeedRun {
         fleet.stop(drain_limit);
     }
 
+    // A broker whose coordinator failed lets no consumer make progress.
+    void excuse_waiting(SeedResult& result) {
+        const auto waits = [](const std::string& line) { return line.starts_with("I12: "); };
+        if (result.violations.empty() || !std::ranges::all_of(result.violations, waits)) return;
+        if (!a_coordinator_failed(stage_.broker().log(), names_.group)) return;
+        result.without_verdict = "the broker's coordinator of the group failed by itself";
+    }
+
     void ended(const char* phase, SeedResult& result) {
         result.phases[phase] = seconds_since(phase_begin_);
         phase_begin_ = Clock::now();
@@ -374,7 +383,9 @@ SeedResult run_seed(Stage& stage, const Plan& plan, const std::filesystem::path&
         SeedRun(stage, plan, folder).run(result);
     } catch (const std::exception& error) {
         // From the end of the quiet on it is the judge's failure, which no second run excuses.
-        if (!result.phases.contains("quiet")) result.without_verdict = error.what();
+        if (!result.phases.contains("quiet") && result.violations.empty()) {
+            result.without_verdict = error.what();
+        }
         result.violations.push_back(std::string("no verdict: ") + error.what());
     }
     if (!result.violations.empty()) keep_logs(stage, folder);

@@ -26,6 +26,13 @@ bool a_worker_was_told(const std::filesystem::path& log, std::uintmax_t from,
            }) > 0;
 }
 
+bool a_coordinator_failed(const std::filesystem::path& log, const std::string& group) {
+    return count_lines(log, 0, [&](const std::string& line) {
+               return line.find("hit an unexpected exception") != std::string::npos &&
+                      line.find("'" + group + "'") != std::string::npos;
+           }) > 0;
+}
+
 DeadlockWatch::DeadlockWatch(std::filesystem::path log)
     : log_(std::move(log)), begin_(std::filesystem::file_size(log_)) {}
 
