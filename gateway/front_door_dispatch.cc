@@ -228,7 +228,8 @@ void FrontDoor::to_sink_in_bulk(const VisitPointer& visit) {
                                                   std::size_t place, KeyedOutcome outcome) {
         const HttpResponse response = response_to(std::move(outcome), visit->options());
         const MutexLock lock(answers->mutex);
-        // Written now, with a bound: a thousand whole answers would be kept until the last arrives.
+        // Written now, with a bound. Otherwise a thousand whole answers would be kept until the
+        // last one arrives.
         answers->all.put(places[place], response);
         if (--answers->open == 0) visit->respond(answers->all.made());
     });

@@ -67,11 +67,14 @@ class Search {
             refusals.push_back(std::move(*part.refusal));
         }
         const bool none_passed = refusals.size() == parts_.size();
-        if (none_passed && stopped_ > 0) std::rethrow_exception(last_stop_);
+        const bool is_of_all = target_.tried_again ? std::ranges::all_of(refusals, is_stop)
+                                                   : std::ranges::any_of(refusals, is_stop);
+        if (none_passed && is_of_all) std::rethrow_exception(last_stop_);
         return refusals;
     }
 
   private:
+    static bool is_stop(const Refusal& refusal) { return refusal.action == FailureAction::stop; }
     static void cut(Messages messages, std::size_t size, std::vector<Part>& parts) {
         while (!messages.empty()) {
             parts.push_back({messages.first(std::min(size, messages.size()))});
@@ -80,13 +83,15 @@ class Search {
     }
 
     // One message may be why a part is refused, so this tries messages alone. They are spread over
-    // the batch, because what one sender has sent at once is together in it.
+    // the batch, because what one sender has sent at once is together in it. Their place in a part
+    // varies, because senders may take turns.
     bool all_are_stopped() {
         if (stopped_ == 0 || !std::ranges::all_of(parts_, &Part::refused)) return false;
         const std::size_t step = (parts_.size() + most_asked - 1) / most_asked;
         std::vector<Part> asked;
         for (std::size_t i = 0; i < parts_.size(); i += step) {
-            asked.push_back({parts_[i].messages.first(1)});
+            const Messages& part = parts_[i].messages;
+            asked.push_back({part.subspan(asked.size() % part.size(), 1)});
         }
         std::swap(parts_, asked);
         try_parts();

@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
 
@@ -101,12 +102,13 @@ void BulkResponse::put(std::size_t place, const HttpResponse& response) {
         body = nlohmann::json::accept(response.body)
                    ? response.body
                    : nlohmann::json(response.body).dump(-1, ' ', false, Handler::replace);
-        if (body.size() > left_) {
+        if (body.size() > left_ && has_body_) {
             head["body_left_out"] = true;
             body.clear();
         }
     }
-    left_ -= body.size();
+    left_ -= std::min(left_, body.size());
+    has_body_ = has_body_ || !body.empty();
     std::string& item = items_[place];
     item = head.dump(-1, ' ', false, Handler::replace);
     if (body.empty()) return;

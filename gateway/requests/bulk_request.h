@@ -32,7 +32,7 @@ inline constexpr std::size_t most_bulk_items = 1000;
 // route's header.
 BulkReading read_bulk(std::string_view json, const KeyHeaderOptions& key, std::size_t most_items);
 
-// The most bytes of bodies in the answer to a bulk. A thousand stored answers may be much larger,
+// The most bytes of bodies in the answer to a bulk, unless one body alone has more. A thousand stored answers may be much larger,
 // and one request must not take that memory.
 inline constexpr std::size_t most_bulk_bytes = std::size_t{4} * 1024 * 1024;
 
@@ -43,7 +43,8 @@ class BulkResponse {
     explicit BulkResponse(std::vector<std::string> keys, std::size_t most_bytes = most_bulk_bytes)
         : keys_(std::move(keys)), items_(keys_.size()), left_(most_bytes) {}
     // A JSON body is embedded as it is, any other as a text. If the body does not fit any more, the
-    // item gets `"body_left_out": true` in its place.
+    // item gets `"body_left_out": true` in its place. The first body always fits: no other request
+    // would get it.
     void put(std::size_t place, const HttpResponse& response);
     // 207: `[{"key", "status", "replayed", "type", "body"}, ...]` in the items' order. REQUIRES:
     // each item has its answer.
@@ -53,6 +54,7 @@ class BulkResponse {
     std::vector<std::string> keys_;
     std::vector<std::string> items_;  // as JSON
     std::size_t left_;                // for further bodies
+    bool has_body_ = false;
 };
 
 }  // namespace onceward

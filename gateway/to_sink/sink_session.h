@@ -90,6 +90,7 @@ class SinkSession {
     bool begin_search(const Parts& parts);
     Step search(Parts& parts);
     void refuse(WaitingRequest& waiting, const Refusal& refusal) const;
+    void report_stopped(const std::vector<Refusal>& refusals) const;
     Step too_slow(Parts& parts);
     Step held_up(Parts& parts);
     static bool halve(Parts& parts);

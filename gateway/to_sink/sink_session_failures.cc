@@ -1,6 +1,7 @@
 // What happens to the requests of a failed transaction: another try, a try without those that the
 // sink refuses, or smaller batches.
 
+#include <algorithm>
 #include <utility>
 
 #include "dedup/base/logging.h"
@@ -40,22 +41,32 @@ SinkSession::Step SinkSession::search(Parts& parts) {
         refuse(*waiting, *next++);
         return true;
     });
+    report_stopped(*refusals);
     return Step::next;
+}
+
+// Once for all of them: each may be sent again many times a second until it is repaired.
+void SinkSession::report_stopped(const std::vector<Refusal>& refusals) const {
+    const auto stops = [](const Refusal& one) { return one.action == FailureAction::stop; };
+    const auto first = std::ranges::find_if(refusals, stops);
+    if (first == refusals.end()) return;
+    log_error("http.request_refused", {{"route", options_.name},
+                                       {"requests", std::ranges::count_if(refusals, stops)},
+                                       {"digest", hex(first->message->digest)},
+                                       {"error", first->summary}});
 }
 
 void SinkSession::refuse(WaitingRequest& waiting, const Refusal& refusal) const {
     change(waiting.state, RequestEvent::decide);
-    const std::string digest = hex(waiting.request.digest);
     if (refusal.action == FailureAction::stop) {
         // Somebody may repair the function or table, and then the same request passes.
-        log_error("http.request_refused",
-                  {{"route", options_.name}, {"digest", digest}, {"error", refusal.summary}});
         waiting.outcome = ask_again_later();
         return;
     }
     // PostgreSQL's own words may quote the values of rows.
-    log_info("http.rejected",
-             {{"route", options_.name}, {"digest", digest}, {"error", refusal.summary}});
+    log_info("http.rejected", {{"route", options_.name},
+                               {"digest", hex(waiting.request.digest)},
+                               {"error", refusal.summary}});
     waiting.outcome = Problem{.kind = ProblemKind::rejected,
                               .detail = "The request violates a constraint of its target."};
 }

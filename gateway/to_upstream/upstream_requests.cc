@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 
 #include "dedup/base/logging.h"
+#include "gateway/requests/by_deadline.h"
 
 namespace onceward {
 namespace {

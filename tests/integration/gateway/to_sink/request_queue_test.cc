@@ -252,5 +252,26 @@ TEST_F(UpstreamQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOthe
     EXPECT_EQ(ask("refused"), "201 made body") << "its key is not free";
 }
 
+TEST_F(UpstreamQueueTest, ARepeatThatWaitsForTheFirstTakesItsPlaceInTheQueueToo) {
+    options_.upstream.concurrency = 1;
+    options_.waiting = 1;
+    options_.wait = 30s;
+    std::promise<void> go;
+    const std::shared_future<void> gone = go.get_future().share();
+    serve([gone](const RecordedCall& call, int number) {
+        gone.wait();
+        return made(call, number);
+    });
+    std::future<std::string> first = submit(order("k", "body"));
+    ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
+    std::future<std::string> repeat = submit(order("k", "body"));
+    const std::optional<Problem> refused = refused_at_once(queued(*route_, "other"));
+    go.set_value();
+    ASSERT_TRUE(refused) << "it waits too";
+    EXPECT_EQ(refused->kind, ProblemKind::unavailable);
+    EXPECT_EQ(first.get(), "201 made body");
+    EXPECT_EQ(repeat.get(), "replayed 201 made body");
+}
+
 }  // namespace
 }  // namespace onceward::support

@@ -128,6 +128,20 @@ TEST_P(RequestRefusalTest, AFaultOfTheTableInEachPartOfABatchIsA503OfItsRequests
     EXPECT_EQ(claims(), 380);
 }
 
+// The first parts have two requests each.
+TEST_P(RequestRefusalTest, AFaultOfTheTableOfEachSecondRequestIsA503OfTheseAlone) {
+    on_insert("IF new.key::integer % 2 = 0 THEN EXECUTE 'SELECT 1 FROM none'; END IF;");
+    EXPECT_THAT(carry_out(32), ElementsAre(Pair("503", 16), Pair("made", 16)));
+    EXPECT_EQ(rows(), 16);
+}
+
+TEST_P(RequestRefusalTest, ARowThatIsRefusedIsA422AlsoIfAllOthersMeetAFaultOfTheTable) {
+    on_insert("IF new.body = 'bad' THEN RAISE EXCEPTION USING ERRCODE = 'SH001'; END IF; "
+              "EXECUTE 'SELECT 1 FROM none';");
+    EXPECT_THAT(carry_out(16), ElementsAre(Pair("422", 1), Pair("503", 15)));
+    EXPECT_EQ(rows(), 0);
+}
+
 TEST_P(RequestRefusalTest, AMissingPartitionOfOneTenantIsA503OfItsRequestsAlone) {
     schema_.database().execute("CREATE TABLE tenants (name text) PARTITION BY LIST (name); "
                                "GRANT INSERT ON tenants TO PUBLIC");

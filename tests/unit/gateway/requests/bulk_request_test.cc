@@ -92,9 +92,22 @@ TEST(Bulk, ABodyThatDoesNotFitIntoTheAnswerIsLeftOutWhichItsItemSays) {
 
 // An escape takes up to six bytes.
 TEST(Bulk, ABodyCountsWithTheBytesThatItTakesInTheAnswer) {
-    BulkResponse bulk({"a"}, 10);
-    bulk.put(0, {.status = 200, .body = "\x01\x01"});
-    EXPECT_EQ(bulk.made().body, R"([{"key":"a","status":200,"body_left_out":true}])");
+    BulkResponse bulk({"a", "b"}, 10);
+    bulk.put(0, {.status = 200, .body = "1"});
+    bulk.put(1, {.status = 200, .body = "\x01\x01"});
+    EXPECT_EQ(bulk.made().body,
+              R"([{"key":"a","status":200,"body":1},)"
+              R"({"key":"b","status":200,"body_left_out":true}])");
+}
+
+// Else a client that sends the item alone would not get it either.
+TEST(Bulk, TheFirstBodyIsInTheAnswerHoweverLargeItIs) {
+    BulkResponse bulk({"a", "b"}, 10);
+    bulk.put(0, {.status = 200, .body = "12345678901"});
+    bulk.put(1, {.status = 200, .body = "1"});
+    EXPECT_EQ(bulk.made().body,
+              R"([{"key":"a","status":200,"body":12345678901},)"
+              R"({"key":"b","status":200,"body_left_out":true}])");
 }
 
 }  // namespace
