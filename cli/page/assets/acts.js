@@ -7,6 +7,9 @@ import {html, plural, sinceTrial} from './base.js';
 
 const picked = (answer) => plural(answer.picked, 'dead letter');
 
+// Those that are sent, and those that the act leaves out.
+const selected = (answer) => answer.picked + answer.exhausted + answer.behind + answer.uncertain;
+
 function redriven(answer, trial) {
     if (answer.failure) return `${answer.delivered} sent, then: ${answer.failure}`;
     const kept = [[answer.exhausted, 'tried too often'], [answer.behind, 'behind another one'],
@@ -16,7 +19,7 @@ function redriven(answer, trial) {
     if (!trial) return `${picked(answer)} would be sent.${rest}`;
     const sent = answer.done || !answer.picked ? `${picked(answer)} sent.`
         : `${answer.delivered} of ${picked(answer)} sent.`;
-    return sent + sinceTrial(trial.picked, answer.picked) + rest;
+    return sent + sinceTrial(selected(trial), selected(answer)) + rest;
 }
 
 // `tried`: with a dry run before it. `said`: the answer as a sentence; `trial` is the answer of the

@@ -127,7 +127,7 @@ function Story({data, session, values}) {
         && !one.discarded_dead_letters?.length;
     return html`<${Note} tone=${tone} title=${title}><p><code class="key">${values.key}</code></p>
         <p>${next}</p><p class="row">${owned.map((asked) => html`<${Act} session=${session}
-            what="forget" values=${asked} label=${owned.length > 1
+            key=${JSON.stringify(asked)} what="forget" values=${asked} label=${owned.length > 1
                 ? `Forget in ${asked.topic ?? asked.route} …` : 'Forget …'} />`)}</p></${Note}>
         ${data.servers.map((server) => html`<section><h2>${data.servers.length > 1
             ? `On ${server.database}` : 'What is known'}</h2>

@@ -100,9 +100,10 @@ export function Letters({values, session}) {
                 keyOf=${(one) => JSON.stringify([one.topic, one.class, one.said])} />`)} />`}
         ${values.class !== undefined && html`<p><strong>${values.class}</strong> ${
             values.sqlstate}${' '}<span class="said">${values.said}</span></p><p class="row">
-            <${Act} session=${session} what="redrive" label="Redrive all of these …"
-                filter=${filter} /><${Act} session=${session} what="discard"
-                label="Discard all of these …" filter=${filter} /></p>`}
+            ${['redrive', 'discard'].map((what) => html`<${Act} session=${session} what=${what}
+                key=${what + JSON.stringify(filter)} filter=${filter}
+                label=${what === 'redrive' ? 'Redrive all of these …' : 'Discard all of these …'}
+                />`)}</p>`}
         <h2>${values.number ? `Number ${values.number}` : 'One by one, the newest first'}</h2>
         <${List} key=${JSON.stringify(filter)} values=${values} session=${session}
             filter=${filter} />`;
