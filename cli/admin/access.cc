@@ -142,8 +142,8 @@ std::variant<AdminCaller, AdminRefusal> AdminAccess::admit(const HttpRequest& re
     if (std::get<AdminCaller>(caller).role != AdminRole::operate) {
         return forbidden("This needs the role `operate`; these credentials have `look`.");
     }
-    // caller_of() takes no certificate if there is a token.
-    const bool by_token = !values_of(request.headers, "Authorization").empty();
+    // caller_of() takes no certificate if there is one token.
+    const bool by_token = only_value(request.headers, "Authorization").has_value();
     if (auto refused = refuse_other_sites(request, by_token)) return *std::move(refused);
     return caller;
 }
