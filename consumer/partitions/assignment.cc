@@ -16,6 +16,10 @@ std::vector<TopicPartition> those(const Entries& entries, Predicate predicate) {
     return partitions;
 }
 
+// After a take-over that got no answer from the brokers.
+constexpr Backoff unanswered_pauses{.first = 1000ms, .longest = 8000ms, .least = 0.75};
+constexpr std::chrono::seconds longest_pause{30};
+
 bool wants_take_over(const Assignment::Entry& entry) {
     return entry.phase == PartitionPhase::wants_fence || entry.phase == PartitionPhase::waiting;
 }
@@ -89,6 +93,8 @@ void Assignment::taken(const TopicPartition& partition, const FenceState& fence)
     entry->unreadable.reset();
     entry->awaits_schema.clear();
     entry->fence = fence;
+    entry->unanswered = 0;
+    failed_pause_ = pause_ = {};
 }
 
 void Assignment::owned(const TopicPartition& partition, const std::string& owner) {
@@ -115,12 +121,20 @@ void Assignment::postpone(const TopicPartition& partition, Clock::time_point unt
     }
 }
 
-void Assignment::postpone_topic(const TopicPartition& failed, Clock::time_point until) {
-    for (auto& [partition, entry] : entries_) {
-        if (partition.topic != failed.topic || !wants_take_over(entry)) continue;
-        const auto due = partition == failed ? until + Clock::duration{1} : until;
-        entry.not_before = std::max(entry.not_before, due);
-    }
+// DANGER: all take-overs have to pause. They come before any batch, so with two partitions whose
+// leaders are away one of them would always be due, and no batch would run.
+Assignment::Clock::time_point Assignment::unanswered(const TopicPartition& failed,
+                                                     Clock::time_point now, Clock::duration tried,
+                                                     double dice) {
+    Entry* entry = mutable_find(failed);
+    const int failures = entry == nullptr ? 1 : ++entry->unanswered;
+    Clock::duration pause = unanswered_pauses.after(failures, dice);
+    const bool others = std::ranges::any_of(
+        entries_, [](const auto& item) { return !wants_take_over(item.second); });
+    if (others) pause = std::max(pause, std::min<Clock::duration>(4 * tried, longest_pause));
+    failed_pause_ = now + pause;
+    pause_ = now + std::min(pause, std::max<Clock::duration>(tried, unanswered_pauses.first));
+    return failed_pause_;
 }
 
 void Assignment::wait(const TopicPartition& partition, Clock::time_point until,
@@ -212,12 +226,20 @@ void Assignment::wake(const TopicPartition& partition) {
     entry->seeks_again = 0;
 }
 
+std::optional<Assignment::Clock::time_point> Assignment::due(const Entry& entry) const {
+    if (!wants_take_over(entry)) return std::nullopt;
+    return std::max(entry.not_before, entry.unanswered > 0 ? failed_pause_ : pause_);
+}
+
 std::optional<TopicPartition> Assignment::next_take_over(Clock::time_point now) const {
+    const auto order = [](const auto& item) {
+        return std::pair(item.second.unanswered, item.second.not_before);
+    };
     const std::pair<const TopicPartition, Entry>* next = nullptr;
     for (const auto& item : entries_) {
-        const Entry& entry = item.second;
-        if (!wants_take_over(entry) || entry.not_before > now) continue;
-        if (next == nullptr || entry.not_before < next->second.not_before) next = &item;
+        const auto time = due(item.second);
+        if (!time || *time > now) continue;
+        if (next == nullptr || order(item) < order(*next)) next = &item;
     }
     return next == nullptr ? std::nullopt : std::optional(next->first);
 }
@@ -257,17 +279,15 @@ std::vector<TopicPartition> Assignment::not_fetched() const {
 }
 
 std::optional<Assignment::Clock::time_point> Assignment::next_due() const {
-    std::optional<Clock::time_point> due;
-    const auto consider = [&](Clock::time_point time) {
-        if (!due || time < *due) due = time;
+    std::optional<Clock::time_point> next;
+    const auto consider = [&](std::optional<Clock::time_point> time) {
+        if (time && (!next || *time < *next)) next = time;
     };
     for (const auto& [partition, entry] : entries_) {
-        if (entry.phase == PartitionPhase::wants_fence || entry.phase == PartitionPhase::waiting) {
-            consider(entry.not_before);
-        }
-        if (entry.phase == PartitionPhase::halted && entry.retry) consider(*entry.retry);
+        consider(due(entry));
+        if (entry.phase == PartitionPhase::halted) consider(entry.retry);
     }
-    return due;
+    return next;
 }
 
 }  // namespace onceward

@@ -43,6 +43,7 @@ class Assignment {
         FenceState fence;                // as it was taken; its owner may be newer
         Clock::time_point not_before{};  // no take-over earlier
         int missed = 0;                  // fences in a row
+        int unanswered = 0;              // take-overs in a row
         // Why it is, or last was, halted or waiting, until something is committed.
         Halt trouble;
         std::string pause;          // paused: why
@@ -87,9 +88,11 @@ class Assignment {
     void missed(const TopicPartition& partition, Clock::time_point now, double dice);
     // No take-over before `until`, nor before the time that it waits for already.
     void postpone(const TopicPartition& partition, Clock::time_point until);
-    // No take-over of the topic of `failed` before `until`. After that the others come before
-    // `failed`, since their take-overs need not fail.
-    void postpone_topic(const TopicPartition& failed, Clock::time_point until);
+    // The brokers gave no answer that the take-over of `failed` needs, which took `tried`. All
+    // take-overs pause, so that batches have most of the time; the first one that succeeds ends the
+    // pause. Returns when `failed` may be tried again. `dice`: from 0 to 1.
+    Clock::time_point unanswered(const TopicPartition& failed, Clock::time_point now,
+                                 Clock::duration tried, double dice);
     // Nothing is read until then; after that the fence is taken and reading begins there. `why` is
     // for people, and empty if the partition knows it already.
     void wait(const TopicPartition& partition, Clock::time_point until,
@@ -127,7 +130,8 @@ class Assignment {
     };
     PauseChange set_paused(std::map<std::string, std::string> topics);
 
-    // The one that is due for the longest time.
+    // Of those that are due, the one that failed the fewest times for want of an answer, and of
+    // these the one that is due for the longest time.
     std::optional<TopicPartition> next_take_over(Clock::time_point now) const;
     std::vector<Seek> seeks() const;
     std::vector<TopicPartition> due_retries(Clock::time_point now) const;
@@ -148,11 +152,16 @@ class Assignment {
     bool apply(PartitionEvent event, const TopicPartition& partition, Entry& entry);
     // Pauses the partition if its topic is paused, and resumes it if not.
     void follow_pause(const TopicPartition& partition, Entry& entry) const;
+    // When the entry may be taken over; nullopt if it needs no take-over.
+    std::optional<Clock::time_point> due(const Entry& entry) const;
     Backoff pauses_;
     Refused refused_;
     std::map<TopicPartition, Entry> entries_;
     std::map<std::string, std::string> paused_;  // topic -> reason
     std::uint64_t changes_ = 0;
+    // No take-over before these: of a partition whose last one got no answer, and of any other.
+    Clock::time_point failed_pause_{};
+    Clock::time_point pause_{};
 };
 
 }  // namespace onceward

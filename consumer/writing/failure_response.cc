@@ -20,7 +20,6 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds pause_while_leaving{50};
 constexpr Backoff retries{.first = 100ms, .longest = 2000ms, .least = 0.5};
-constexpr Backoff questions{.first = 1000ms, .longest = 8000ms, .least = 0.75};
 // After a failure that may pass, a batch is tried again at once this many times; after that, or
 // after one long try, the topic waits and the worker's other topics have their turn.
 constexpr int short_tries = 4;
@@ -178,15 +177,10 @@ void FailureResponse::message_waits(WriterTopic& topic, const MessageWaits& wait
     source_.wake();
 }
 
-// DANGER: all take-overs of the topic have to wait. A take-over comes before any batch, so with two
-// partitions whose leader is away one of them would always be due, and no topic's batch would run.
-void FailureResponse::brokers_failed(WriterTopic& topic, const TopicPartition& partition,
-                                     const std::string& why, Clock::duration tried) {
-    const auto least = questions.after(++topic.unanswered, roll());
+void FailureResponse::brokers_failed(const TopicPartition& partition, const std::string& why,
+                                     Clock::duration tried) {
     const auto now = Clock::now();
-    const bool alone = session_.topics().size() == 1;
-    const auto until = alone ? now + least : spacing_.next_try(now, tried, least);
-    handoff_.with(&Assignment::postpone_topic, partition, until);
+    const auto until = handoff_.with(&Assignment::unanswered, partition, now, tried, roll());
     const auto pause = std::chrono::duration_cast<milliseconds>(until - now);
     log_warning("kafka.query_failed",
                 {{"topic", partition.topic}, {"error", why}, {"retry_ms", pause.count()}});

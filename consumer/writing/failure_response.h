@@ -53,10 +53,9 @@ class FailureResponse : private WriterStep {
     // `topic`: null if it was no topic's work. `tried`: how long the try held up the other topics.
     void outside_batch(const PostgresError& error, WriterTopic* topic, Clock::duration tried = {});
 
-    // The brokers gave no answer that a take-over needs. `tried`: how long it held up the other
-    // topics. The topic's other take-overs would ask the same question, so they wait too.
-    void brokers_failed(WriterTopic& topic, const TopicPartition& partition,
-                        const std::string& why, Clock::duration tried);
+    // The brokers gave no answer that a take-over needs. `tried`: how long it held up the batches.
+    void brokers_failed(const TopicPartition& partition, const std::string& why,
+                        Clock::duration tried);
 
     // The fence is not this worker's, or has another offset: it must be taken again.
     void missed(const TopicPartition& partition);

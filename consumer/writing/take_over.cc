@@ -31,7 +31,6 @@ void TakeOver::run(const TopicPartition& partition) {
     reached(options_.observer, Step::before_take_over);
     try {
         take(topic, partition);
-        topic.unanswered = 0;
     } catch (const PostgresError& error) {
         failures_.outside_batch(error, &topic, Clock::now() - begun);
         postpone(locked_pause);  // Others' batches go before the next try: a row lock may last.
@@ -41,7 +40,7 @@ void TakeOver::run(const TopicPartition& partition) {
         failures_.halt(partition, {HaltReason::fence_lost, lost.what()}, 0ms);
     } catch (const KafkaError& error) {
         source_.bootstrap_again();
-        failures_.brokers_failed(topic, partition, error.what(), Clock::now() - begun);
+        failures_.brokers_failed(partition, error.what(), Clock::now() - begun);
     } catch (const std::exception& error) {
         failures_.stop_topic(topic, error.what(), options_.first_retry);
     }

@@ -47,7 +47,6 @@ struct WriterTopic {
     std::optional<int> fixed_partitions{};
     bool ready = false;  // registered, and the sink fits, in this session
     int retries = 0;     // failures in a row that may pass, since the topic's last commit
-    int unanswered = 0;  // take-overs in a row that failed because of the brokers
     std::vector<Span> spans_in_work{};  // of the batch in work, for the log
 };
 

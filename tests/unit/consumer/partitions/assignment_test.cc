@@ -294,27 +294,62 @@ TEST_F(AssignmentTest, AFenceThatIsTakenForAPartitionThatIsReadIsRefusedAndRepor
     EXPECT_EQ(assignment.find(partition_)->fence.next_offset, Offset{7});
 }
 
-TEST_F(AssignmentTest, AFailedTakeOverPostponesThoseOfItsTopicAlone) {
-    const TopicPartition sibling{"topic", Partition{1}};
+// The brokers gave no answer. The question takes seconds, in which no batch runs.
+TEST_F(AssignmentTest, AnUnansweredTakeOverPausesAllOthersUntilOneSucceeds) {
     const TopicPartition other{"visits", Partition{0}};
-    for (const TopicPartition& one : {partition_, sibling, other}) assignment_.assigned(one);
-    assignment_.postpone_topic(partition_, now_ + 3s);
-    EXPECT_EQ(assignment_.next_take_over(now_), other);
+    const TopicPartition third{"visits", Partition{1}};
+    for (const TopicPartition& one : {partition_, other, third}) assignment_.assigned(one);
+    const auto until = assignment_.unanswered(partition_, now_, 5s, 1);
+    EXPECT_EQ(until, now_ + 1s);
+    EXPECT_EQ(assignment_.next_take_over(now_ + 999ms), std::nullopt);
+    EXPECT_EQ(assignment_.next_due(), now_ + 1s);
+    EXPECT_EQ(assignment_.next_take_over(now_ + 1s), other);
     assignment_.taken(other, fence(0));
-    EXPECT_EQ(assignment_.next_take_over(now_ + 2999ms), std::nullopt);
-    EXPECT_EQ(assignment_.next_take_over(now_ + 3s), sibling);
+    EXPECT_EQ(assignment_.next_take_over(now_), third) << "the brokers answer again";
+    assignment_.taken(third, fence(0));
+    EXPECT_EQ(assignment_.next_take_over(now_), partition_);
 }
 
-// Its own take-over fails each time, for example because its leader alone is away.
-TEST_F(AssignmentTest, APartitionWhoseTakeOverFailsDoesNotKeepItsTopicsOthersWaiting) {
-    const TopicPartition sibling{"topic", Partition{1}};
+TEST_F(AssignmentTest, PartitionsWhoseTakeOversGetNoAnswerDoNotKeepAnotherOneWaiting) {
+    const TopicPartition away{"topic", Partition{1}};
+    const TopicPartition healthy{"topic", Partition{2}};
+    for (const TopicPartition& one : {partition_, away, healthy}) assignment_.assigned(one);
+    auto now = now_;
+    for (const TopicPartition& one : {partition_, away}) {
+        ASSERT_EQ(assignment_.next_take_over(now), one);
+        assignment_.unanswered(one, now, 5s, 1);
+        now += 1h;
+    }
+    EXPECT_EQ(assignment_.next_take_over(now), healthy) << "however late it is asked";
+    assignment_.taken(healthy, fence(0));
+    EXPECT_EQ(assignment_.next_take_over(now), partition_);
+}
+
+TEST_F(AssignmentTest, UnansweredTakeOversLeaveMostOfTheTimeToThePartitionsThatAreRead) {
+    const TopicPartition healthy{"visits", Partition{0}};
+    assignment_.assigned(healthy);
+    assignment_.taken(healthy, fence(0));
+    for (const int number : {0, 1, 2, 3}) assignment_.assigned({"away", Partition{number}});
+    std::chrono::milliseconds batches{};
+    for (auto now = now_; now < now_ + 10min;) {
+        if (const auto partition = assignment_.next_take_over(now)) {
+            now += 5s;
+            assignment_.unanswered(*partition, now, 5s, 0);
+        } else {
+            now += 100ms;
+            batches += 100ms;
+        }
+    }
+    EXPECT_GE(batches, 7min);
+}
+
+// Otherwise each lost session of PostgreSQL would begin the questions again.
+TEST_F(AssignmentTest, ThePauseAfterAnUnansweredTakeOverOutlivesTheSession) {
     assignment_.assigned(partition_);
-    assignment_.assigned(sibling);
-    ASSERT_EQ(assignment_.next_take_over(now_), partition_);
-    assignment_.postpone_topic(partition_, now_ + 3s);
-    EXPECT_EQ(assignment_.next_take_over(now_ + 1h), sibling) << "however late it is asked";
-    assignment_.taken(sibling, fence(0));
-    EXPECT_EQ(assignment_.next_take_over(now_ + 1h), partition_);
+    assignment_.unanswered(partition_, now_, 5s, 1);
+    assignment_.retake_all();
+    EXPECT_EQ(assignment_.next_take_over(now_ + 999ms), std::nullopt);
+    EXPECT_EQ(assignment_.next_take_over(now_ + 1s), partition_);
 }
 
 }  // namespace

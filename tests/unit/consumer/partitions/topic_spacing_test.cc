@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "consumer/partitions/assignment.h"
-
 namespace onceward {
 namespace {
 
@@ -58,26 +56,6 @@ TEST(TopicSpacingTest, ManyTopicsInTroubleLeaveTheOthersThreeQuartersOfTheTime) 
     // The first round comes before anything is known of the six.
     EXPECT_LE(busy - due.size() * tried, (now - start) / 4);
     EXPECT_LT(*std::ranges::max_element(due), now + due.size() * 40s + 1s);
-}
-
-// Each take-over of the topic asks for all its partitions, and waits five seconds for a leader.
-TEST(TopicSpacingTest, ATopicWhoseTakeOversAllFailLeavesTheOthersMostOfTheTime) {
-    constexpr auto tried = 5s;
-    TopicSpacing spacing;
-    Assignment assignment{{1000ms, 5000ms}};
-    for (const int number : {0, 1, 2, 3}) assignment.assigned({"away", Partition{number}});
-    Clock::time_point now = start;
-    Clock::duration batches{};
-    while (now < start + 10min) {
-        if (const auto partition = assignment.next_take_over(now)) {
-            now += tried;
-            assignment.postpone_topic(*partition, spacing.next_try(now, tried, 1s));
-        } else {
-            now += 100ms;
-            batches += 100ms;
-        }
-    }
-    EXPECT_GE(batches, (now - start) * 7 / 10);
 }
 
 }  // namespace
