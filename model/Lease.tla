@@ -74,13 +74,13 @@ Item(w, m, state) == Set(w, [worker[w] EXCEPT !.item[m] = state])
 Mine(w, k, mutant) ==
     row[k].state = "in_flight" /\ (row[k].owner = w \/ mutant \in Broken)
 
-\* lease_claim.sql, lease_claim_request.sql: a new row, one of mine, or one whose lease ended.
+\* lease_claim.sql, lease_claim_request.sql: a new row, a released one, one of mine, or one whose
+\* lease ended.
 MayClaim(w, k) ==
     \/ row[k].state = "none"
-    \/ Way = "topic" /\ row[k].state = "in_flight" /\ (row[k].owner = w \/ ~row[k].live)
-    \/ Way = "route" /\ \/ row[k].owner = Zeros
-                        \/ row[k].state = "in_flight" /\ row[k].owner = w
-                        \/ row[k].state = "in_flight" /\ Honours /\ ~row[k].live
+    \/ row[k].owner = Zeros
+    \/ row[k].state = "in_flight" /\ row[k].owner = w
+    \/ row[k].state = "in_flight" /\ (Way = "topic" \/ Honours) /\ ~row[k].live
 
 Claimed(w, m) == [row EXCEPT ![Log[m]] =
     [state |-> "in_flight", owner |-> w, live |-> TRUE, attempts |-> @.attempts + 1,

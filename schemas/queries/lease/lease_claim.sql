@@ -1,7 +1,7 @@
 -- Claims keys for an effect outside of this server: rows that are new, rows whose lease has ended,
--- and rows that are mine already. A key that is not returned belongs to another owner, has ended or
--- is in conflict. Its row is locked too, so that it does not change before the next statement reads
--- it.
+-- rows that are mine already, and rows that were released (zeros). A key that is not returned
+-- belongs to another owner, has ended or is in conflict. Its row is locked too, so that it does not
+-- change before the next statement reads it.
 INSERT INTO {schema}.leases AS known (ledger, digest, owner_token, lease_until, fingerprint, source,
     identity, partition, record_offset)
 SELECT $1::integer, wanted.digest, $2::uuid,
@@ -25,10 +25,17 @@ ON CONFLICT ON CONSTRAINT leases_key DO UPDATE SET
     partition = excluded.partition,
     record_offset = excluded.record_offset,
     claimed_at = excluded.claimed_at,
+    state = 'in_flight',
+    ended_at = NULL,
+    counted = false,
+    reason = NULL,
     taken_over = known.owner_token NOT IN (excluded.owner_token,
         '00000000-0000-0000-0000-000000000000')
-WHERE known.state = 'in_flight'
-    AND (known.lease_until <= clock_timestamp() OR known.owner_token = excluded.owner_token)
+-- DANGER: a route or an inbox of the same ledger leaves a released key as failed. If it were not
+-- claimed here, its next message would be dropped as a duplicate of a failure.
+WHERE (known.owner_token = '00000000-0000-0000-0000-000000000000'
+        OR (known.state = 'in_flight' AND (known.owner_token = excluded.owner_token
+            OR known.lease_until <= clock_timestamp())))
     -- A message is never in conflict with its own first try, which another version, or another
     -- `fingerprint` in the configuration, may have made.
     AND ((known.fingerprint = excluded.fingerprint) IS NOT FALSE
