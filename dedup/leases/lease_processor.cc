@@ -198,6 +198,9 @@ std::vector<LeaseProcessor::Item*> LeaseProcessor::next_claims() {
     for (Item& item : items_) {
         if (wanted.size() == room) break;
         if (stops(item.state)) walls.insert(item.partition());
+        // DANGER: a refused message still holds its key. If another message with the key were
+        // claimed under the same token, the release would free the key during that one's call.
+        if (item.state == LeaseState::refused) digests.insert(item.message->digest);
         if (is_closed(item.state)) continue;
         const auto& key = item.message->record.key;
         const bool first = !key || record_keys.emplace(item.partition(), *key).second;

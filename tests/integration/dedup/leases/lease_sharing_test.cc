@@ -56,5 +56,30 @@ TEST_F(LeaseTest, AKeyThatTheInboxReleasedIsCalledForTheNextMessage) {
     EXPECT_EQ(totals(), "1 0 0 0 0");
 }
 
+// The topic halts only once a0 has landed. The release then frees every key of that token.
+TEST_F(LeaseTest, AKeyThatARefusedMessageHoldsIsNotCalledForAnother) {
+    ScriptedLog log(2);
+    for (const char* key : {"a0", "same"}) log.append(0, {.key = key});
+    log.append(1, {.key = "same"});
+    bool held = true;
+    ScriptedEffects effects([&](const std::string& key, int call) -> std::optional<EffectOutcome> {
+        if (key == "a0" && held) return std::nullopt;
+        return key == "same" && call == 1 ? ScriptedEffects::failed() : ScriptedEffects::done();
+    });
+    LeaseWorkerOptions halting;
+    halting.policy.action = RejectPolicy::Action::halt;
+    LeaseWorker worker(*this, log, effects, halting);
+    worker.start();
+    effects.before_wait = [&] {
+        // The first wait refuses the message; the other one would be called before the second.
+        if (effects.waits == 3) held = false;
+    };
+    EXPECT_THROW(worker.run(), TopicHalted);
+    EXPECT_EQ(effects.order, (std::vector<std::string>{"a0", "same"}));
+    EXPECT_EQ(fence(0), 1);
+    EXPECT_EQ(fence(1), 0);
+    EXPECT_EQ(leases("state = 'in_flight' AND lease_until <= clock_timestamp()"), 1) << "free";
+}
+
 }  // namespace
 }  // namespace onceward::support
