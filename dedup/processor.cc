@@ -163,6 +163,10 @@ Processor::Attempt Processor::attempt(Connection& connection, const Slice& slice
 
     SliceOutcomes sorted = sort_out(transaction, slice, folded ? &*folded : nullptr);
     if (sorted.again) return Attempt::again;
+    if (sorted.cut_at) {
+        cut_at_ = *sorted.cut_at;
+        return Attempt::cut;
+    }
     if (halts_later(slice)) return Attempt::cut;
     check_cap(slice, sorted);
     reached(Step::after_claims);
@@ -279,6 +283,11 @@ SliceOutcomes Processor::sort_out(Transaction& transaction, const Slice& slice,
     if (!answers) {
         SliceOutcomes none(slice.spans);
         none.again = true;
+        return none;
+    }
+    if (const auto at = folded->judged_apart(*answers)) {
+        SliceOutcomes none(slice.spans);
+        none.cut_at = at;
         return none;
     }
     const std::vector<std::optional<Verdict>> verdicts = folded->verdicts(*answers);

@@ -58,6 +58,11 @@ void by_first_place(std::span<const Claim> found, std::vector<Place>& places) {
 }
 #endif
 
+// Whether the ledger cannot judge the key, by its time. It claims nothing then.
+bool is_unjudged(const ClaimAnswer& answer) {
+    return answer.verdict == Verdict::late || answer.verdict == Verdict::early;
+}
+
 }  // namespace
 
 DistinctClaims::DistinctClaims(std::span<Message* const> messages) : messages_(messages) {
@@ -110,7 +115,7 @@ std::vector<std::optional<Verdict>> DistinctClaims::verdicts(
         // fresh, else the earlier claim's.
         const std::optional<Digest>& known =
             answer.verdict == Verdict::fresh ? claims_[claim].fingerprint : answer.fingerprint;
-        const bool refused = answer.verdict == Verdict::late || answer.verdict == Verdict::early;
+        const bool refused = is_unjudged(answer);
         for (std::size_t i = first_[claim] + 1; i < first_[claim + 1]; ++i) {
             if (refused) {
                 verdicts[order_[i]] = answer.verdict;
@@ -122,6 +127,25 @@ std::vector<std::optional<Verdict>> DistinctClaims::verdicts(
         }
     }
     return verdicts;
+}
+
+// What is minted after a late key need not be late, and what is minted before an early one need not
+// be early.
+std::optional<std::size_t> DistinctClaims::judged_apart(
+    std::span<const ClaimAnswer> answers) const {
+    std::optional<std::size_t> first;
+    for (std::size_t claim = 0; claim < claims_.size(); ++claim) {
+        if (!is_unjudged(answers[claim])) continue;
+        const bool late = answers[claim].verdict == Verdict::late;
+        const std::optional<MintedAt>& refused = claims_[claim].minted_at;
+        for (std::size_t i = first_[claim] + 1; i < first_[claim + 1]; ++i) {
+            const std::size_t follower = order_[i];
+            const std::optional<MintedAt> own = judged_at(*messages_[follower]);
+            const bool apart = !own || (late ? own > refused : own < refused);
+            if (apart) first = std::min(first.value_or(follower), follower);
+        }
+    }
+    return first;
 }
 
 DistinctClaims::Met DistinctClaims::met(const Message& conflict,

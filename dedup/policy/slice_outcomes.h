@@ -69,6 +69,8 @@ struct SliceOutcomes {
     std::int64_t behind = 0;
     std::vector<const Message*> hot;
     bool again = false;  // a presumption or an order of keys did not hold: claim again
+    // The slice has to be cut before this message: see DistinctClaims::judged_apart().
+    std::optional<std::size_t> cut_at{};
     std::deque<EarlierClaim> earlier;  // what the conflicts' rejections refer to
 
     explicit SliceOutcomes(std::span<const Span> spans);

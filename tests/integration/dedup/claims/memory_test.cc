@@ -107,6 +107,29 @@ TEST_F(MemoryTest, ARedrivenMessageIsAppliedOnceAlthoughItsKeyIsOld) {
     EXPECT_EQ(effects("key = 'b'"), 1);
 }
 
+// Each is judged by its own time, although the first of a batch claims the key for all.
+TEST_F(MemoryTest, ARedriveIsAppliedAlsoIfALateCopyIsBeforeItInTheBatch) {
+    const MintedAt old = ago(3600s);
+    append("a", old);
+    run();
+    forget_all();
+    database().execute("UPDATE ledgers SET memory_begins = memory_begins - interval '2 minutes'");
+    const auto now = since_1970<std::chrono::milliseconds>();
+    append("b", old);
+    log_.append(0, {.key = "b", .timestamp = now, .minted_at = old, .redriven = true});
+    append("b", old);
+    EXPECT_EQ(run(), (Totals{.applied = 1, .duplicates = 1, .dead_lettered = 1}));
+    EXPECT_EQ(letters(), "late_key");
+    EXPECT_EQ(effects("key = 'b' AND record_offset = 2"), 1);
+}
+
+TEST_F(MemoryTest, ACorrectedRepeatIsAppliedAlsoIfAKeyFromTheFutureIsBeforeItInTheBatch) {
+    append("a", ago(-3600s));
+    append("a", ago(10s));
+    EXPECT_EQ(run(), (Totals{.applied = 1, .dead_lettered = 1}));
+    EXPECT_EQ(letters(), "invalid_key");
+}
+
 TEST_F(MemoryTest, ACallWithAnOldKeyIsNotCarriedOut) {
     using Kind = OnceAnswer::Kind;
     Connection connection(schema_.worker());

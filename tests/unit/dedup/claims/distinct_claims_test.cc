@@ -98,6 +98,21 @@ TEST(DistinctClaims, WhatFollowsALateKeyIsLateWhateverItsFingerprint) {
                 ElementsAre(Verdict::late, Verdict::late, Verdict::late));
 }
 
+TEST(DistinctClaims, AFollowerIsJudgedApartIfItsOwnTimeMayDecideOtherwise) {
+    Messages all = messages(7, 7, 7, 7);
+    std::size_t i = 0;
+    for (const int second : {5, 4, 5, 6}) {
+        all.owned[i++].minted_at = MintedAt(std::chrono::seconds(second));
+    }
+    const DistinctClaims folded(all.borrowed);
+    const auto apart = [&](Verdict verdict) {
+        return folded.judged_apart(std::vector<ClaimAnswer>{{verdict, {}}});
+    };
+    EXPECT_EQ(apart(Verdict::late), 3U) << "the first one that was minted later";
+    EXPECT_EQ(apart(Verdict::early), 1U) << "the first one that was minted before it";
+    EXPECT_EQ(apart(fresh), std::nullopt);
+}
+
 TEST(DistinctClaims, AFollowerWithAnotherFingerprintIsAConflict) {
     Messages all = messages(5, 5, 5);
     all.owned[0].fingerprint = digest(1);
