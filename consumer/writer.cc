@@ -41,6 +41,7 @@ void Writer::run() {
         if (!session_.connected() && !handoff_.stopping()) session_.connect();
         standing_.check_pauses();
         forget_left();
+        release_discarded();
         Handoff::Work work = handoff_.next_work(session_.connected(), Clock::now() + idle);
         switch (work.kind) {
             case Handoff::Work::Kind::stop: return;
@@ -131,6 +132,14 @@ void Writer::forget_left() {
         session_.fences().drop(partition.topic, partition.partition);
         WriterTopic& topic = session_.topic(partition.topic);
         if (topic.claims) topic.claims->partitions_lost({&partition, 1});
+    }
+}
+
+// The next batch of a halted topic may be hours away, and what its store has discarded counts
+// towards the memory for claims until then.
+void Writer::release_discarded() {
+    for (WriterTopic& topic : session_.topics()) {
+        if (topic.claims) topic.claims->release_discarded();
     }
 }
 

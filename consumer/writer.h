@@ -22,6 +22,7 @@ class Writer {
 
   private:
     void forget_left();
+    void release_discarded();
     void follow_ledgers();
     void process(std::size_t number, Batch batch);
     void run_batch(WriterTopic& topic, Batch batch);

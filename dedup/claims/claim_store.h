@@ -9,6 +9,7 @@
 //   - claim_as_new, committing, committed, ended;
 //   - append_as_new, committing, appended_as_new, committed, ended;
 // - reconsider, after the sink refused rows and the transaction was rolled back;
+// - release_discarded, at any time outside of transactions;
 // - partitions_lost when partitions leave;
 // - connection_lost whenever the session has ended.
 
@@ -108,6 +109,8 @@ class ClaimStore {
     // attempt may have two transactions: if its one round trip fails, the steps follow without
     // another call. Reads what others have claimed since the last time.
     virtual void catch_up(Connection&) {}
+    // Frees the memory that the next catch_up() would replace. Does no I/O.
+    virtual void release_discarded() {}
     // Claims each key, before the sink writes. REQUIRES: sorted by digest, no digest twice (two
     // workers that claimed in different orders would deadlock). Answers in the same order. Returns
     // nullopt if a key that was presumed new was there already: the transaction has failed, so roll

@@ -53,6 +53,10 @@ void LogStore::connection_lost() {
     server_.clear();
 }
 
+void LogStore::release_discarded() {
+    if (window_ && window_->discarded) window_.reset();
+}
+
 void LogStore::join(Connection& connection) {
     if (window_ && !window_->discarded) return;
     if (server_.empty()) server_ = log_server(connection);

@@ -18,6 +18,7 @@ class LogStore final : public ClaimStore {
     LogStore(int ledger, int source, std::shared_ptr<LogWindows> windows);
     ~LogStore() override;
     void catch_up(Connection& connection) override;
+    void release_discarded() override;
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   std::span<const Claim> claims) override;
     bool appends_as_new() const override { return true; }

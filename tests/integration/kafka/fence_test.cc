@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
@@ -151,19 +152,25 @@ TEST(SinkTable, ATopicWhoseTableChangedStopsTheOtherGoesOnAndItComesBackByItself
 
 class DamagedLedger final : public ClaimStore {
   public:
+    explicit DamagedLedger(std::atomic<int>& released) : released_(released) {}
+    void release_discarded() override { ++released_; }
     void catch_up(Connection&) override { throw std::runtime_error("this is not a filter"); }
     std::optional<std::vector<ClaimAnswer>> claim(Transaction&, std::span<const Claim>) override {
         return std::nullopt;
     }
+
+  private:
+    std::atomic<int>& released_;  // how often it was asked to
 };
 
 // A worker follows its ledgers while it has nothing to do.
 TEST(Ledgers, OneThatCannotBeReadStopsItsOwnTopicAloneAlsoWithoutMessages) {
+    std::atomic<int> released = 0;
     Scene scene;
     WorkerOptions options = scene.options();
     options.first_retry = 1h;
-    options.topics[0].claims = [](const RegisteredLedger&) {
-        return std::make_unique<DamagedLedger>();
+    options.topics[0].claims = [&](const RegisteredLedger&) {
+        return std::make_unique<DamagedLedger>(released);
     };
     const std::string second = scene.add_other_topic(options);
     Worker& worker = scene.start(std::move(options));
@@ -173,6 +180,20 @@ TEST(Ledgers, OneThatCannotBeReadStopsItsOwnTopicAloneAlsoWithoutMessages) {
         return scene.database().number("SELECT count(*) FROM others") == 20;
     }));
     EXPECT_EQ(worker.finished(), std::nullopt);
+}
+
+TEST(Ledgers, AHaltedTopicReleasesWhatItsLedgerHasDiscarded) {
+    std::atomic<int> released = 0;
+    Scene scene;
+    WorkerOptions options = scene.options();
+    options.first_retry = 1h;
+    options.topics[0].claims = [&](const RegisteredLedger&) {
+        return std::make_unique<DamagedLedger>(released);
+    };
+    Worker& worker = scene.start(std::move(options));
+    EXPECT_THAT(Scene::halted(worker), HasSubstr("not a filter"));
+    const int before = released;
+    EXPECT_TRUE(eventually(patience, [&] { return released > before; }));
 }
 
 }  // namespace

@@ -45,5 +45,21 @@ TEST_F(LogStoreTest, AWorkerThatIsNeverIdleForgetsWhatHasExpired) {
     EXPECT_EQ(one.store.window()->size(), 2U);
 }
 
+// Its bytes count towards the limit of the process, and make the others drop their filters.
+TEST_F(LogStoreTest, AStoreWithoutBatchesCanReleaseADiscardedWindow) {
+    windows_ = std::make_shared<LogWindows>();
+    Session halted = session(), busy = session();
+    halted.verdict("k");
+    busy.verdict("j");
+    halted.store.release_discarded();
+    ASSERT_EQ(halted.store.window(), busy.store.window()) << "it is not discarded yet";
+    busy.store.connection_lost();
+    busy.verdict("l");
+    EXPECT_GT(windows_->bytes(), busy.store.window()->bytes());
+    halted.store.release_discarded();
+    EXPECT_EQ(windows_->bytes(), busy.store.window()->bytes());
+    EXPECT_EQ(halted.verdict("l"), Verdict::duplicate);
+}
+
 }  // namespace
 }  // namespace onceward::support
