@@ -241,7 +241,10 @@ Settlement Processor::settle(Transaction& transaction) {
     if (claims != nullptr && claims->confirm(transaction) == Settlement::again) {
         return Settlement::again;
     }
-    if (parts_.answers != nullptr) parts_.answers->replay_rest(transaction);
+    if (parts_.answers != nullptr &&
+        parts_.answers->replay_rest(transaction) == Settlement::again) {
+        return Settlement::again;
+    }
     if (claims != nullptr && claims->settle(transaction) == Settlement::again) {
         return Settlement::again;
     }

@@ -104,7 +104,7 @@ bool LeaseProcessor::write(Transaction& transaction, Ends& ends) {
         parts_.answers->begin();
         parts_.answers->take(std::move(results), messages);
         parts_.answers->store(transaction, messages, ends.duplicates);
-        parts_.answers->replay_rest(transaction);
+        if (parts_.answers->replay_rest(transaction) == Settlement::again) return false;
         if (parts_.answers->settle(transaction) == Settlement::again) return false;
     }
     if (!ends.counted.empty()) leases_.count(transaction, ends.counted);

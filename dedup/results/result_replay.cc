@@ -58,6 +58,7 @@ ResultReplay::ResultReplay(ResultReplayOptions options, BatchContext context, Re
 void ResultReplay::begin() {
     results_.clear();
     open_.clear();
+    replayed_ = false;
     store_.begin();
 }
 
@@ -121,6 +122,7 @@ void ResultReplay::replay(Transaction& transaction, std::vector<Reply>& replies)
     std::erase_if(open_, [&](const Message* duplicate) {
         const std::optional<MessageResult>& result = found[places.at(duplicate->digest)];
         if (!result) return false;
+        replayed_ = true;
         replies.push_back(reply_to(*duplicate, *result, true, options_.reply, context_));
         return true;
     });
@@ -132,18 +134,22 @@ void ResultReplay::send(Transaction& transaction, std::span<const Reply> replies
 
 Settlement ResultReplay::settle(Transaction& transaction) { return store_.settle(transaction); }
 
-void ResultReplay::replay_rest(Transaction& transaction) {
-    if (open_.empty()) return;
+Settlement ResultReplay::replay_rest(Transaction& transaction) {
     // Results that another worker was about to commit at the verdicts are committed by now.
     std::vector<Reply> replies;
     replay(transaction, replies);
     send(transaction, replies);
-    if (open_.empty()) return;
-    const Record& first = open_.front()->record;
-    log_warning("results.missing", {{"topic", context_.topic},
-                                    {"messages", open_.size()},
-                                    {"partition", first.partition.raw()},
-                                    {"offset", first.offset.raw()}});
+    if (!open_.empty()) {
+        const Record& first = open_.front()->record;
+        log_warning("results.missing", {{"topic", context_.topic},
+                                        {"messages", open_.size()},
+                                        {"partition", first.partition.raw()},
+                                        {"offset", first.offset.raw()}});
+    }
+    // DANGER: compare the erasures after the last reply is written. An erasure that was committed
+    // while that waited for its lock did not see the reply, which would then be sent all the same.
+    const bool erased = replayed_ && store_.erased(transaction);
+    return erased ? Settlement::again : Settlement::settled;
 }
 
 void ResultReplay::committed() {

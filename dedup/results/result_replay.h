@@ -83,7 +83,8 @@ class ResultReplay {
                std::span<const Message* const> duplicates);
     // Replays answers to duplicates whose result was not there yet. Called after the claims'
     // confirm() and before their settle(): with settle()'s lock held nothing large may be read.
-    void replay_rest(Transaction& transaction);
+    // `again`: results were erased after they were read, and their replies must not be sent.
+    [[nodiscard]] Settlement replay_rest(Transaction& transaction);
     // Called after the claims' settle().
     Settlement settle(Transaction& transaction);
     void committed();
@@ -99,6 +100,7 @@ class ResultReplay {
     Replies* replies_;
     std::vector<MessageResult> results_;  // of the attempt's fresh messages
     std::vector<const Message*> open_;    // duplicates whose result is not known yet
+    bool replayed_ = false;               // in this attempt
 };
 
 }  // namespace onceward

@@ -64,6 +64,7 @@ ResultStore::ResultStore(int ledger, StoreKind store, std::size_t cache_bytes)
 
 void ResultStore::begin() {
     put_into_.reset();
+    first_erasures_.reset();
     stored_.clear();
 }
 
@@ -80,6 +81,7 @@ ResultStore::State ResultStore::look(Connection& connection) {
             evictions_ = rows.binary_integer(row, 2);
             erasures_ = rows.binary_integer(row, 3);
         }
+        if (!first_erasures_) first_erasures_ = erasures_;
     }
     // Statements of dropped tables must not accumulate.
     if (!known_.generations.empty() && state.generations != known_.generations) {
@@ -224,6 +226,11 @@ std::optional<ResultStore::Found> ResultStore::find(Transaction& transaction,
     std::vector<Row> rows = read(connection, state, {&digest, 1});
     if (rows.empty()) return std::nullopt;
     return std::move(rows.back().found);
+}
+
+bool ResultStore::erased(Transaction& transaction) const {
+    const QueryResult now = transaction.prepared(sql::results_erasures, {ledger_}, {}, true);
+    return now.rows() != 1 || now.binary_integer(0, 0) != first_erasures_;
 }
 
 // With other stores the ledger's lock, which is held since before put(), prevents a rotation.

@@ -82,6 +82,8 @@ class ResultStore {
                                                   std::span<const Digest> digests);
     // Returns also which attempt stored it; never from memory.
     std::optional<Found> find(Transaction& transaction, const Digest& digest);
+    // Whether a tenant's results were erased since the transaction's first put() or get().
+    bool erased(Transaction& transaction) const;
     // `again`: the ledger was rotated since put(), so that the claims are in another generation
     // than their results and would outlive them.
     Settlement settle(Transaction& transaction);
@@ -114,6 +116,7 @@ class ResultStore {
     std::int64_t erasures_ = 0;
     // of the transaction under way
     std::optional<std::int64_t> put_into_;
+    std::optional<std::int64_t> first_erasures_;  // at its first look
     std::unordered_map<Digest, MessageResult> stored_;
 };
 

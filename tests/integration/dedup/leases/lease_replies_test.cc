@@ -105,6 +105,36 @@ TEST_F(LeaseReplies, OnlyHeadersThatAreAllowedAreKeptAndSent) {
               (ResultHeaders{{"x-request-id", "17"}}));
 }
 
+// Erases the results of the keys without a tenant before it writes.
+class RepliesAfterAnErasure final : public Replies {
+  public:
+    RepliesAfterAnErasure(Replies& replies, Database& database)
+        : replies_(replies), database_(database) {}
+    void write(Transaction& transaction, std::span<const Reply> replies) override {
+        database_.execute("SELECT erase_results(1, '', 'a test')");
+        replies_.write(transaction, replies);
+    }
+
+  private:
+    Replies& replies_;
+    Database& database_;
+};
+
+TEST_F(LeaseReplies, ADuplicateIsNotAnsweredIfTheAnswerWasErasedBeforeTheReplyWasWritten) {
+    ScriptedLog log(1);
+    log.append(0, {.key = "a"});
+    ScriptedEffects effects(answered);
+    LeaseWorker(*this, log, effects, replying()).run_all();
+    log.append(0, {.key = "a"});
+    RepliesAfterAnErasure replies(replies_, database());
+    LeaseWorkerOptions options = replying();
+    options.replies = &replies;
+    LeaseWorker next(*this, log, effects, options);
+    next.run_all();
+    EXPECT_EQ(next.totals, (Totals{.duplicates = 1}));
+    EXPECT_EQ(replied(next).size(), 1U) << "the first answer alone";
+}
+
 TEST_F(LeaseReplies, AReplyIsWrittenWithTheEndOrNotAtAll) {
     ScriptedLog log(1);
     log.append(0, {.key = "a"});

@@ -127,6 +127,47 @@ TEST_F(ResultStoreTest, AnErasureWaitsForWhoStoresAResult) {
     EXPECT_FALSE(knows("a"));
 }
 
+// Erases the tenant's results before it writes.
+class ErasingReplies final : public Replies {
+  public:
+    ErasingReplies(const ConnectionOptions& owner, std::string table)
+        : owner_(owner), table_(std::move(table)) {}
+    void write(Transaction& transaction, std::span<const Reply> replies) override {
+        EXPECT_EQ(erase_results(owner_, 1, "acme", "asked to", 5s), 1);
+        for (const Reply& reply : replies) {
+            transaction.query("INSERT INTO " + table_ + " VALUES ($1)",
+                              Parameters{}.text(reply.body));
+            ++written;
+        }
+    }
+    int written = 0;
+
+  private:
+    Connection owner_;
+    std::string table_;
+};
+
+// The erasure has deleted the replies that it saw, and this one is not among them.
+TEST_F(ResultStoreTest, AReplyIsNotSentIfItsResultWasErasedBeforeItWasWritten) {
+    ScriptedLog log(1);
+    log.append(0, {.key = "a"});
+    CoreWorker first(log, sink_, options());
+    ASSERT_TRUE(first.run());
+    put("a", "acme");
+    log.append(0, {.key = "a"});
+    const std::string table = schema_.user_table("replies", "body text");
+    ErasingReplies replies(schema_.owner(), table);
+    CoreWorkerOptions mine = options("second");
+    mine.answers.emplace();
+    mine.answers->reply.topic = "replies";
+    mine.replies = &replies;
+    CoreWorker worker(log, sink_, mine);
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(replies.written, 1);
+    EXPECT_EQ(database().number("SELECT count(*) FROM " + table), 0);
+    EXPECT_EQ(worker.totals, (Totals{.duplicates = 1}));
+}
+
 TEST_F(ResultStoreTest, AWorkersRoleCanNeitherDeleteNorErase) {
     put("a", "acme");
     EXPECT_THROW(erase_results(connection_, 1, "acme", "mine", 1s), PostgresError);

@@ -1,0 +1,1 @@
+SELECT erasures FROM {schema}.ledgers WHERE ledger = $1::integer
