@@ -1,6 +1,7 @@
 #include "cli/composition/server_upkeep.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/composition/composition.h"
 #include "cli/composition/memory_budget.h"
@@ -17,6 +18,14 @@ std::size_t share_of_claims_memory(const Configuration& whole) {
     return static_cast<std::size_t>(all) / servers;
 }
 
+RetentionOptions retention_of(const Configuration& whole, const Configuration& part,
+                              std::shared_ptr<const LogWindows> windows) {
+    RetentionOptions options =
+        make_retention_options(part.postgres, ledgers_on(whole, part.database));
+    options.windows = std::move(windows);
+    return options;
+}
+
 }  // namespace
 
 ServerUpkeep::ServerUpkeep(const Configuration& whole, const Configuration& part,
@@ -25,7 +34,7 @@ ServerUpkeep::ServerUpkeep(const Configuration& whole, const Configuration& part
     : database_(part.database),
       guard_({.connection = part.postgres}),
       log_windows_(std::make_shared<LogWindows>(share_of_claims_memory(whole))),
-      retention_(make_retention_options(part.postgres, ledgers_on(whole, part.database))),
+      retention_(retention_of(whole, part, log_windows_)),
       retention_thread_([this](const std::stop_token& stop) { retention_.run(stop); }) {
     if (!relay) return;
     relay->observer = observer;

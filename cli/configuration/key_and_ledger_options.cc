@@ -112,8 +112,9 @@ const std::vector<OptionSpec> key_and_ledger_options = {
     {"topics[].ledger.rotate_claims", "<2000000 for a `log` with `reach: global`, else 50000000>",
      into([](To& to) { return &to.ledger.rotate_claims; }, {1000}),
      "The current table is also sealed at this number of claims (about 100 bytes each; of a log "
-     "about 17). Sealed tables of a `log` with `reach: global` become one, step by step, so that "
-     "small ones do not become many; not if results are stored.",
+     "about 17), and that of a log before its claims take half of `memory.claims` in a process. "
+     "Sealed tables of a `log` with `reach: global` become one, step by step, so that small ones "
+     "do not become many; not if results are stored.",
      "As for `rotate_after`; more of a `log` takes more memory in each process."},
     {"topics[].ledger.purge_hours", "<always>", into([](To& to) { return &to.ledger.purge_hours; }),
      "If set, expired claims are dropped only within these hours of the day, in UTC, so that "

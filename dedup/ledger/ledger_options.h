@@ -75,8 +75,10 @@ constexpr bool merges(const LedgerOptions& options) {
     return options.store == StoreKind::log && options.reach == Reach::global;
 }
 // A log's claims are in memory one by one until their generation is sealed. So its generations are
-// small if each process remembers all of its claims. Segments with results are not merged, but
-// larger generations would take more than `memory.claims`.
+// small if each process remembers all of its claims. With `reach: partition` segments are not
+// merged, and a process remembers a part of the claims: generations are large, and retention seals
+// one earlier if a process lacks the memory for its part (see LogWindows::fullness()). Segments
+// with results are not merged either, but each process remembers all of their claims.
 constexpr std::int64_t rotation_claims(const LedgerOptions& options) {
     return options.rotate_claims.value_or(merges(options) ? 2'000'000 : 50'000'000);
 }

@@ -6,6 +6,7 @@
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
+#include "dedup/claims/log/log_window.h"
 #include "dedup/postgres/transaction.h"
 #include "dedup/retention/ledger_view.h"
 #include "schemas/queries.h"
@@ -106,7 +107,8 @@ struct Pass {
         const ClaimCount count = count_claims(connection, number, state.integer(0, 0),
                                               state.integer(0, 2), ledger.store);
         const CurrentGeneration current{
-            state.integer(0, 0), std::chrono::milliseconds(state.integer(0, 1)), count.claims};
+            state.integer(0, 0), std::chrono::milliseconds(state.integer(0, 1)), count.claims,
+            job.windows ? job.windows->fullness(number, state.integer(0, 0)) : 0};
         const Rotation due = rotation_due(current, ledger);
         report.full_in = full_in(current, ledger);
         if (due == Rotation::keep) return;

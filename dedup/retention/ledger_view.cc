@@ -13,6 +13,16 @@ constexpr std::int64_t largest_counted = 8LL * 1024 * 1024;
 // Up to this many rows of a `lease` ledger are counted; larger ones are estimated from a sample.
 constexpr std::int64_t most_leases_counted = 100'000;
 
+// How many claims the generation may have.
+std::int64_t most_claims_in(const CurrentGeneration& current, const LedgerOptions& options) {
+    const std::int64_t configured = rotation_claims(options);
+    if (current.memory == 0) return configured;
+    const double fit = static_cast<double>(current.claims) / current.memory;
+    if (fit >= static_cast<double>(configured)) return configured;
+    return std::min(configured,
+                    std::max(fewest_claims_by_memory, static_cast<std::int64_t>(fit)));
+}
+
 }  // namespace
 
 ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generation,
@@ -126,7 +136,7 @@ std::vector<RetentionHolder> retention_holders(Connection& connection, int ledge
 }
 
 std::string_view to_text(Rotation rotation) {
-    constexpr std::array<std::string_view, 3> names{"keep", "by_age", "by_size"};
+    constexpr std::array<std::string_view, 4> names{"keep", "by_age", "by_size", "by_memory"};
     return names.at(static_cast<std::size_t>(rotation));
 }
 
@@ -142,6 +152,7 @@ std::int64_t estimated_claims(std::int64_t bytes, StoreKind store) {
 Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& options) {
     if (current.claims == 0) return Rotation::keep;
     if (current.claims >= rotation_claims(options)) return Rotation::by_size;
+    if (current.claims >= most_claims_in(current, options)) return Rotation::by_memory;
     if (current.age >= options.rotate_after) return Rotation::by_age;
     return Rotation::keep;
 }
@@ -149,7 +160,7 @@ Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& opt
 std::chrono::milliseconds full_in(const CurrentGeneration& current, const LedgerOptions& options) {
     constexpr std::chrono::milliseconds day = std::chrono::hours(24);
     if (current.claims == 0) return day;
-    const std::int64_t left = rotation_claims(options) - current.claims;
+    const std::int64_t left = most_claims_in(current, options) - current.claims;
     if (left <= 0) return std::chrono::milliseconds(0);
     const double age = std::max(1.0, static_cast<double>(current.age.count()));
     const double expected = age * static_cast<double>(left) / static_cast<double>(current.claims);

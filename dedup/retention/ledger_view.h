@@ -94,9 +94,12 @@ struct CurrentGeneration {
     std::int64_t generation = 0;
     std::chrono::milliseconds age{0};
     std::int64_t claims = 0;  // counted while they are few, otherwise estimated
+    // How much of the memory for them this process's claims of it have used up: at 1, all of it.
+    // See LogWindows::fullness().
+    double memory = 0;
 };
 
-enum class Rotation : std::uint8_t { keep, by_age, by_size };
+enum class Rotation : std::uint8_t { keep, by_age, by_size, by_memory };
 std::string_view to_text(Rotation rotation);
 
 // Claims in a table of this size. A row without a fingerprint is 64 bytes and its line pointer 4;
@@ -105,11 +108,15 @@ std::string_view to_text(Rotation rotation);
 // fingerprints, that estimate is too high as well.
 std::int64_t estimated_claims(std::int64_t bytes, StoreKind store = StoreKind::table);
 
+// A generation with fewer claims is not sealed for lack of memory. They take 2 to 11 MB, and each
+// sealed generation costs every batch a probe.
+inline constexpr std::int64_t fewest_claims_by_memory = 100'000;
+
 // An empty generation is kept at any age: sealing it would cost every batch one more probe, for
 // nothing.
 Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& options);
-// About how long it takes until the generation has its size, at its pace so far: when to look
-// again. A day at most.
+// About how long it takes until the generation has its size, or has used up its memory, at its pace
+// so far: when to look again. A day at most.
 std::chrono::milliseconds full_in(const CurrentGeneration& current, const LedgerOptions& options);
 
 // Whether a time of the day is within the hours.

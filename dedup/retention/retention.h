@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -19,6 +20,8 @@
 #include "dedup/server/server_session.h"
 
 namespace onceward {
+
+class LogWindows;
 
 // What a process's retention job has done since it began. Plain values.
 struct RetentionCounts {
@@ -56,6 +59,9 @@ struct RetentionOptions {
     // The longest wait for the ledger's lock, after passes that did not get it. A shorter one may
     // never seal a ledger that is always busy; claims queue for as long.
     std::chrono::milliseconds longest_lock_wait{1600};
+    // What this process remembers of the ledgers' logs. A generation is sealed before that takes
+    // more memory than it may. nullptr: the process has no sessions that remember claims.
+    std::shared_ptr<const LogWindows> windows{};
 };
 
 // What one pass over a ledger did.

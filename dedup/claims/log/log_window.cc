@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <set>
 
 #include "dedup/base/expects.h"
 
@@ -278,6 +279,17 @@ std::size_t LogWindow::bytes() const {
     return bytes;
 }
 
+LogWindow::RecentBytes LogWindow::recent_bytes(std::int64_t generation) const {
+    const ReadLock lock(mutex_);
+    RecentBytes recent;
+    for (const auto& [number, one] : generations_) {
+        const std::size_t bytes = one.digests.bytes();
+        recent.all += bytes;
+        if (number == generation) recent.of_generation += bytes;
+    }
+    return recent;
+}
+
 LookVerdict judge(const LogState& state, const LogWindow::Position& position, std::size_t batches,
                   std::size_t limit) {
     if (state.generation == 0) return LookVerdict::gone;
@@ -295,22 +307,44 @@ LookVerdict judge(const LogState& state, const LogWindow::Position& position, st
 std::size_t LogWindows::bytes() const {
     const MutexLock lock(mutex_);
     std::size_t bytes = 0;
-    for (const auto& one : all_) {
+    for (const auto& [ledger, one] : all_) {
         if (const auto window = one.lock()) bytes += window->bytes();
     }
     return bytes;
 }
 
-std::shared_ptr<LogWindow> LogWindows::make_one() {
-    std::erase_if(all_, [](const auto& one) { return one.expired(); });
+double LogWindows::fullness(int ledger, std::int64_t generation) const {
+    std::size_t all = 0;
+    std::size_t held = 0;
+    std::set<int> ledgers;
+    const MutexLock lock(mutex_);
+    for (const auto& [number, one] : all_) {
+        const auto window = one.lock();
+        if (!window) continue;
+        const LogWindow::RecentBytes recent = window->recent_bytes(generation);
+        if (recent.all == 0) continue;
+        all += recent.all;
+        ledgers.insert(number);
+        if (number == ledger) held += recent.of_generation;
+    }
+    if (held == 0) return 0;
+    // What is held of other generations is sealed already, or is another ledger's.
+    const std::size_t others = all - held;
+    const std::size_t left = limit_ / 2 > others ? limit_ / 2 - others : 0;
+    const std::size_t share = all / ledgers.size();
+    return static_cast<double>(held) / static_cast<double>(std::max(left, share));
+}
+
+std::shared_ptr<LogWindow> LogWindows::make_one(int ledger) {
+    std::erase_if(all_, [](const auto& one) { return one.second.expired(); });
     auto window = std::make_shared<LogWindow>();
-    all_.push_back(window);
+    all_.emplace_back(ledger, window);
     return window;
 }
 
-std::shared_ptr<LogWindow> LogWindows::make() {
+std::shared_ptr<LogWindow> LogWindows::make(int ledger) {
     const MutexLock lock(mutex_);
-    return make_one();
+    return make_one(ledger);
 }
 
 std::shared_ptr<LogWindow> LogWindows::join(const std::string& server, int ledger) {
@@ -318,7 +352,7 @@ std::shared_ptr<LogWindow> LogWindows::join(const std::string& server, int ledge
     std::weak_ptr<LogWindow>& known = windows_[{server, ledger}];
     std::shared_ptr<LogWindow> window = known.lock();
     if (!window || window->discarded) {
-        window = make_one();
+        window = make_one(ledger);
         known = window;
         // Servers come and go; a window that is no longer used is forgotten.
         std::erase_if(windows_, [](const auto& entry) { return entry.second.expired(); });

@@ -150,6 +150,13 @@ class LogWindow {
 
     std::size_t size() const;
     std::size_t bytes() const;
+    // How many of these bytes are claims that it holds one by one: those of all generations, and
+    // those of this one.
+    struct RecentBytes {
+        std::size_t all = 0;
+        std::size_t of_generation = 0;
+    };
+    RecentBytes recent_bytes(std::int64_t generation) const;
 
     // See LogWindows::discard().
     std::atomic<bool> discarded{false};
@@ -201,13 +208,18 @@ class LogWindows {
     static constexpr std::size_t default_limit = std::size_t{256} << 20;
 
     // `limit`: how many bytes of claims the process may hold. A filter that does not fit stays in
-    // the database, where each claim is then looked up: slower, and never wrong.
+    // the database, where each claim is then looked up: slower, and never wrong. Recent claims may
+    // take half of it; see fullness().
     explicit LogWindows(std::size_t limit = default_limit) : limit_(limit) {}
     // How many bytes all windows hold, and how many they may hold.
     std::size_t bytes() const;
     std::size_t limit() const { return limit_; }
+    // How much of the memory for recent claims a ledger's open generation has used up: at 1 it is
+    // to be sealed, so that its claims become filters. Of several ledgers only those reach it that
+    // hold at least their share, since sealing a small generation frees little. 0: nothing is held.
+    double fullness(int ledger, std::int64_t generation) const;
     // A window that no other worker shares, which counts towards the limit.
-    std::shared_ptr<LogWindow> make();
+    std::shared_ptr<LogWindow> make(int ledger);
     // `server`: as sql::log_server names it. DANGER: sessions with two servers, one of which may
     // have lost commits of the other, never share a window.
     std::shared_ptr<LogWindow> join(const std::string& server, int ledger);
@@ -216,13 +228,14 @@ class LogWindows {
     void discard(const std::shared_ptr<LogWindow>& window);
 
   private:
-    std::shared_ptr<LogWindow> make_one() ONCEWARD_REQUIRES(mutex_);
+    std::shared_ptr<LogWindow> make_one(int ledger) ONCEWARD_REQUIRES(mutex_);
 
     const std::size_t limit_;
     mutable Mutex mutex_;
     std::map<std::pair<std::string, int>, std::weak_ptr<LogWindow>> windows_
         ONCEWARD_GUARDED_BY(mutex_);
-    std::vector<std::weak_ptr<LogWindow>> all_ ONCEWARD_GUARDED_BY(mutex_);
+    // With their ledgers.
+    std::vector<std::pair<int, std::weak_ptr<LogWindow>>> all_ ONCEWARD_GUARDED_BY(mutex_);
 };
 
 }  // namespace onceward

@@ -19,7 +19,7 @@ constexpr auto longest_filter_wait = std::chrono::milliseconds(10);
 
 void PartitionLogStore::load(Connection& connection, Partition partition) {
     for (int loads = 0; loads < most_loads; ++loads) {
-        std::shared_ptr<LogWindow> window = windows_->make();
+        std::shared_ptr<LogWindow> window = windows_->make(ledger_);
         try {
             if (read_on(connection, {ledger_, LogScope::Part{source_, partition}}, *window)) {
                 parts_[partition].window = std::move(window);

@@ -38,6 +38,26 @@ TEST(RetentionRules, AGenerationIsLookedAtWhenItShouldHaveItsSize) {
     EXPECT_EQ(full_in({1, milliseconds(0), 300}, options()), milliseconds(3));
 }
 
+TEST(RetentionRules, AGenerationThatTakesAllOfItsMemoryIsSealedUnlessItIsSmall) {
+    LedgerOptions large = options();
+    large.rotate_claims = 50'000'000;
+    EXPECT_EQ(rotation_due({1, minutes(1), 200'000, 0.99}, large), Rotation::keep);
+    EXPECT_EQ(rotation_due({1, minutes(1), 200'000, 1}, large), Rotation::by_memory);
+    EXPECT_EQ(rotation_due({1, minutes(1), fewest_claims_by_memory - 1, 9}, large), Rotation::keep);
+    EXPECT_EQ(rotation_due({1, minutes(1), fewest_claims_by_memory, 9}, large),
+              Rotation::by_memory);
+    EXPECT_EQ(rotation_due({1, minutes(1), 1'200, 9}, options()), Rotation::by_size);
+}
+
+TEST(RetentionRules, AGenerationIsLookedAtWhenItsMemoryShouldBeUsedUp) {
+    LedgerOptions large = options();
+    large.rotate_claims = 50'000'000;
+    EXPECT_EQ(full_in({1, minutes(1), 200'000, 0.25}, large), minutes(3));
+    EXPECT_EQ(full_in({1, minutes(1), 200'000, 2}, large), minutes(0));
+    EXPECT_EQ(full_in({1, minutes(1), 25'000, 2}, large), minutes(3));
+    EXPECT_EQ(full_in({1, minutes(1), 300, 0.01}, options()), minutes(3));
+}
+
 TEST(RetentionRules, HoursBeginWithTheirFirstMinuteAndEndBeforeTheirLast) {
     const DailyHours night{minutes(60), minutes(300)};
     EXPECT_FALSE(within(night, minutes(59)));

@@ -208,7 +208,7 @@ TEST(LogWindow, AMergedSegmentReplacesAllOfItsGenerationsInOneStep) {
 TEST(LogWindows, CountWhatAllWindowsHoldAsLongAsTheyLive) {
     LogWindows windows(1000);
     const std::shared_ptr<LogWindow> one = windows.join("server", 1);
-    std::shared_ptr<LogWindow> two = windows.make();
+    std::shared_ptr<LogWindow> two = windows.make(1);
     const std::size_t empty = windows.bytes();
     take_in(*one, 1, 1, digest(1));
     const std::size_t with_one = windows.bytes();

@@ -1,0 +1,62 @@
+// When a ledger's open generation takes too much of a process's memory.
+
+#include <gtest/gtest.h>
+
+#include "dedup/claims/log/log_window.h"
+#include "tests/unit/dedup/messages.h"
+
+namespace onceward {
+namespace {
+
+using test::digest;
+
+void hold_claim(LogWindow& window, std::int64_t generation, const Digest& key) {
+    const LogBatch batch{window.position().last + 1, {&key, 1}, {}};
+    window.take_in(generation, {&batch, 1});
+}
+
+// Of the first generation.
+LogWindow::Segment without_filter() {
+    return {0, 1, {{0, 0, std::make_shared<SegmentFilter>(0, 1)}}};
+}
+
+// A table of a few of these digests takes 256 bytes.
+TEST(LogWindows, AGenerationIsFullWhenRecentClaimsTakeHalfOfTheLimit) {
+    LogWindows windows(1024);
+    const std::shared_ptr<LogWindow> one = windows.make(1);
+    EXPECT_EQ(windows.fullness(1, 1), 0);
+    hold_claim(*one, 1, digest(1));
+    EXPECT_EQ(windows.fullness(1, 1), 0.5);
+    EXPECT_EQ(windows.fullness(1, 2), 0) << "another generation";
+    EXPECT_EQ(windows.fullness(2, 1), 0) << "another ledger";
+    const std::shared_ptr<LogWindow> another = windows.make(1);
+    hold_claim(*another, 1, digest(2));
+    EXPECT_EQ(windows.fullness(1, 1), 1) << "of two partitions";
+    one->put_segment(1, without_filter());
+    another->put_segment(1, without_filter());
+    EXPECT_EQ(windows.fullness(1, 1), 0) << "filters are no recent claims";
+}
+
+// Otherwise each look would seal another small generation while the large one becomes filters.
+TEST(LogWindows, AGenerationIsNotFullWhileSealedOnesTakeTheMemory) {
+    LogWindows windows(512);
+    const std::shared_ptr<LogWindow> window = windows.make(1);
+    hold_claim(*window, 1, digest(1));
+    hold_claim(*window, 2, digest(2));
+    EXPECT_EQ(windows.fullness(1, 2), 0.5);
+    window->put_segment(1, without_filter());
+    EXPECT_EQ(windows.fullness(1, 2), 1);
+}
+
+TEST(LogWindows, OfSeveralLedgersTheLargestGenerationIsFullFirst) {
+    LogWindows windows(1024);
+    const std::shared_ptr<LogWindow> small = windows.make(1);
+    const std::shared_ptr<LogWindow> large = windows.make(2);
+    hold_claim(*small, 1, digest(1));
+    for (std::uint8_t key = 1; key <= 20; ++key) hold_claim(*large, 1, digest(key));
+    EXPECT_LT(windows.fullness(1, 1), 1);
+    EXPECT_GE(windows.fullness(2, 1), 1);
+}
+
+}  // namespace
+}  // namespace onceward
