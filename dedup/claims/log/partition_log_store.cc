@@ -78,17 +78,20 @@ void PartitionLogStore::move_on(const QueryResult& current) {
     }
 }
 
-// A window is read only at the take-over; later its sealed generations become filters.
+// A window is read only at the take-over; later its sealed generations become filters. Each call
+// looks for one window, so that no batch waits for all of them. It takes the one whose look has
+// been due for longest: if there are many, the last ones would otherwise never have their turn.
 void PartitionLogStore::follow(Connection& connection) {
+    const auto first = std::ranges::min_element(parts_, {}, [](const auto& entry) {
+        return entry.second.window->next_segments_look.load();
+    });
+    if (first == parts_.end()) return;
     try {
-        for (auto& [partition, part] : parts_) {
-            const LogScope scope{ledger_, LogScope::Part{source_, partition}};
-            if (!follow_segments(connection, scope, *part.window)) continue;
-            const QueryResult current = connection.prepared(sql::log_current, {ledger_}, {}, true);
-            // So that the next batch is not appended to a log that became a segment meanwhile.
-            if (current.rows() == 1) move_on(current);
-            return;  // one window in each call, so that no batch waits for all of them
-        }
+        const LogScope scope{ledger_, LogScope::Part{source_, first->first}};
+        if (!follow_segments(connection, scope, *first->second.window)) return;
+        const QueryResult current = connection.prepared(sql::log_current, {ledger_}, {}, true);
+        // So that the next batch is not appended to a log that became a segment meanwhile.
+        if (current.rows() == 1) move_on(current);
     } catch (const PostgresError& error) {
         // Dropped meanwhile: the digests stay until a batch sees that.
         if (!table_is_gone(error)) throw;

@@ -125,6 +125,25 @@ TEST_F(PartitionSegmentTest, AWorkerThatKnowsTheDigestsGoesOverToTheFilters) {
     EXPECT_EQ(claim(store, 0, "new"), Verdict::duplicate);
 }
 
+// Each call looks for one window. The first ones may be due again before the last one has its turn.
+TEST_F(PartitionSegmentTest, EachWindowGoesOverToTheFiltersInItsTurn) {
+    CoreWorker worker(log_, sink_, options());
+    apply(worker, 0, 0, 100);
+    apply(worker, 1, 0, 100);
+    PartitionLogStore store = store_of(leader_, registered_);
+    take(store, leader_, 1);
+    seal();
+    for (const int partition : {0, 1}) {
+        store.window(Partition{partition}).next_segments_look = LogWindow::Clock::time_point{};
+    }
+    store.catch_up(leader_);
+    ASSERT_TRUE(store.window(Partition{0}).has_segment(1, 0));
+    EXPECT_FALSE(store.window(Partition{1}).has_segment(1, 0));
+    store.window(Partition{0}).next_segments_look = LogWindow::Clock::now();
+    store.catch_up(leader_);
+    EXPECT_TRUE(store.window(Partition{1}).has_segment(1, 0));
+}
+
 // A worker that did not read for long finds its log gone, and reads again.
 TEST_F(PartitionSegmentTest, ABatchForALogThatIsGoneIsDoneAnew) {
     CoreWorker worker(log_, sink_, options());
