@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "dedup/base/expects.h"
@@ -120,6 +121,54 @@ void ask_segment(Transaction& transaction, const std::string& ending, std::span<
         &asked);
 }
 
+// Before each batch while recent claims take more memory than they may.
+constexpr auto pause_if_over = std::chrono::milliseconds(20);
+
+// Returns whether the process holds no more than its limit. If it holds more, drops filters of
+// these windows, and pauses if that is not enough.
+bool within_limit(std::span<LogWindow* const> mine, const LogWindows& windows) {
+    const std::size_t limit = windows.limit();
+    const std::size_t bytes = windows.bytes();
+    if (bytes <= limit) return true;
+    // Each window drops the same, so that the oldest filters of all partitions go first. A batch
+    // then looks its claims up in few segments.
+    for (LogWindow* window : mine) window->drop_filters((bytes - limit) / mine.size() + 1);
+    if (windows.bytes() > limit) {
+        for (LogWindow* window : mine) window->look_for_segments_soon();
+        std::this_thread::sleep_for(pause_if_over);
+    }
+    return false;
+}
+
+// Returns whether another window's filters may be read, too: there is time, and may be room.
+bool read_filters_of(Connection& connection, int ledger, LogWindow& window,
+                     const LogWindows& windows, LogWindow::Clock::time_point until) {
+    if (window.filter_under_way.exchange(true)) return true;
+    // Set to false however this ends.
+    const std::unique_ptr<LogWindow, void (*)(LogWindow*)> mine(
+        &window, [](LogWindow* of) { of->filter_under_way = false; });
+    const std::size_t limit = windows.limit();
+    std::int64_t before = LogWindow::all_generations;
+    do {
+        const std::optional<LogWindow::MissingFilter> missing = window.missing_filter(before);
+        if (!missing) return true;
+        // Some room is left for recent claims, or filters would be read and dropped in turn.
+        if (windows.bytes() >= limit - limit / 8) return false;
+        const QueryResult row =
+            connection.prepared(sql::segment_filters, {missing->number},
+                                log_names(ledger, missing->generation, missing->merge), true);
+        if (row.rows() == 0) {
+            // The segment was merged into another (see publish_merge), or a conversion was cut
+            // short before it wrote this filter. Filters of earlier segments exist all the same.
+            window.look_for_segments_soon();
+            before = missing->generation;
+            continue;
+        }
+        window.put_filter(*missing, FuseFilter(row.text(0, 0)));
+    } while (LogWindow::Clock::now() < until);
+    return false;
+}
+
 }  // namespace
 
 std::string log_server(Connection& connection) {
@@ -182,37 +231,16 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
     }
 }
 
-FilterReading read_filters(Connection& connection, int ledger, LogWindow& window,
-                           const LogWindows& windows, std::chrono::milliseconds time) {
+bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const> mine,
+                  const LogWindows& windows, std::chrono::milliseconds time) {
     const auto until = LogWindow::Clock::now() + time;
-    if (window.filter_under_way.exchange(true)) return FilterReading::more;
-    // Set to false however this ends.
-    const std::unique_ptr<LogWindow, void (*)(LogWindow*)> mine(
-        &window, [](LogWindow* of) { of->filter_under_way = false; });
-    const std::size_t limit = windows.limit();
-    if (const std::size_t bytes = windows.bytes(); bytes > limit) {
-        window.drop_filters(bytes - limit);
-        return windows.bytes() > limit ? FilterReading::over : FilterReading::full;
+    if (!within_limit(mine, windows)) return false;
+    for (LogWindow* window : mine) {
+        // Ask this first: the more partitions, the longer it takes to count all windows' bytes.
+        if (!window->missing_filter()) continue;
+        if (!read_filters_of(connection, ledger, *window, windows, until)) break;
     }
-    std::int64_t before = LogWindow::all_generations;
-    do {
-        const std::optional<LogWindow::MissingFilter> missing = window.missing_filter(before);
-        if (!missing) return FilterReading::complete;
-        // Some room is left for recent claims, or filters would be read and dropped in turn.
-        if (windows.bytes() >= limit - limit / 8) return FilterReading::full;
-        const QueryResult row =
-            connection.prepared(sql::segment_filters, {missing->number},
-                                log_names(ledger, missing->generation, missing->merge), true);
-        if (row.rows() == 0) {
-            // The segment was merged into another (see publish_merge), or a conversion was cut
-            // short before it wrote this filter. Filters of earlier segments exist all the same.
-            window.look_for_segments_soon();
-            before = missing->generation;
-            continue;
-        }
-        window.put_filter(*missing, FuseFilter(row.text(0, 0)));
-    } while (LogWindow::Clock::now() < until);
-    return FilterReading::more;
+    return true;
 }
 
 void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Suspect> suspects,

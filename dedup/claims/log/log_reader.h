@@ -55,18 +55,14 @@ LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::
 // Whether the error says that a table does not exist (42P01): retention dropped it.
 bool table_is_gone(const PostgresError& error);
 
-enum class FilterReading : std::uint8_t {
-    complete,  // all filters that the database has are in memory
-    more,      // some have still to be read
-    full,      // there is no room for those that are missing
-    over,      // recent claims alone take more than the limit
-};
-// Reads filters that the window's segments lack, the newest segment's first: at least one, and more
-// as long as `time` lasts and the process's windows have room. Drops some if recent claims need
-// their memory. Outside of any transaction. Without its filter each claim is looked up in the
-// segment.
-FilterReading read_filters(Connection& connection, int ledger, LogWindow& window,
-                           const LogWindows& windows, std::chrono::milliseconds time);
+// Reads filters that the segments of these windows lack, a window's newest segment first: at least
+// one, and more as long as `time` lasts and the process's windows have room. If the process holds
+// more than its limit, drops filters of these windows instead; if recent claims alone are more than
+// that, also pauses for a moment, since retention seals them meanwhile. Returns whether the process
+// was within its limit. Outside of any transaction. Without its filter each claim is looked up in
+// the segment. REQUIRES: there is a window.
+bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const> mine,
+                  const LogWindows& windows, std::chrono::milliseconds time);
 
 // Looks up the claims that filters said yes to, and answers for those that a segment really holds.
 // In the transaction of the batch, a statement for each segment. REQUIRES: the suspects are in the

@@ -1,7 +1,6 @@
 #include "dedup/claims/log/log_store.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "dedup/base/mutants.h"
 #include "dedup/claims/log/log_reader.h"
@@ -29,9 +28,6 @@ constexpr auto longest_wait = 200ms;
 // meanwhile, and never holds one up for longer than this.
 constexpr auto longest_reading = 200ms;
 constexpr auto shortest_reading = 5ms;
-// Before each batch while recent claims take more memory than they may: retention seals them
-// meanwhile.
-constexpr auto pause_if_over = 20ms;
 
 }  // namespace
 
@@ -98,11 +94,8 @@ void LogStore::read_missing_filters(Connection& connection) {
                                  std::chrono::milliseconds(shortest_reading),
                                  std::chrono::milliseconds(longest_reading));
     try {
-        const FilterReading read = read_filters(connection, ledger_, *window_, *windows_, time);
-        if (read == FilterReading::over) {
-            window_->look_for_segments_soon();
-            std::this_thread::sleep_for(pause_if_over);
-        }
+        LogWindow* const mine = window_.get();
+        read_filters(connection, ledger_, {&mine, 1}, *windows_, time);
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
         look_for_segments();

@@ -14,6 +14,8 @@ namespace {
 constexpr int most_loads = 3;
 // How long a batch waits at most while filters are read.
 constexpr auto longest_filter_wait = std::chrono::milliseconds(10);
+// Counting the bytes of all windows takes long if there are many partitions.
+constexpr auto count_every = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -57,6 +59,7 @@ void PartitionLogStore::partitions_taken(Connection& connection,
         parts_.erase(partition.partition);
         load(connection, partition.partition);
     }
+    next_count_ = {};
 }
 
 void PartitionLogStore::partitions_lost(std::span<const TopicPartition> partitions) {
@@ -98,16 +101,19 @@ void PartitionLogStore::follow(Connection& connection) {
     }
 }
 
-// Each call reads for one window.
 void PartitionLogStore::read_missing_filters(Connection& connection) {
+    bool missing = false;
+    std::vector<LogWindow*> mine;
+    for (auto& [partition, part] : parts_) {
+        missing = missing || part.window->missing_filter();
+        mine.push_back(part.window.get());
+    }
+    const auto now = LogWindow::Clock::now();
+    if (mine.empty() || (!missing && now < next_count_)) return;
     try {
-        for (auto& [partition, part] : parts_) {
-            // Ask this first: the more partitions, the longer it takes to count all windows' bytes.
-            if (!part.window->missing_filter()) continue;
-            const FilterReading read =
-                read_filters(connection, ledger_, *part.window, *windows_, longest_filter_wait);
-            if (read == FilterReading::more) return;
-        }
+        const bool fits = read_filters(connection, ledger_, mine, *windows_, longest_filter_wait);
+        // Beyond the limit each batch counts, and waits.
+        next_count_ = fits ? now + count_every : LogWindow::Clock::time_point{};
     } catch (const PostgresError& error) {
         // Dropped meanwhile: a batch sees that.
         if (!table_is_gone(error)) throw;

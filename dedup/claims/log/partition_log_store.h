@@ -14,7 +14,7 @@ namespace onceward {
 class PartitionLogStore final : public ClaimStore {
   public:
     // `ledger` and `source` as register_ledger() gave them; `windows` is the process's, for
-    // nothing but its limit.
+    // nothing but the memory of all windows.
     PartitionLogStore(int ledger, int source, std::shared_ptr<LogWindows> windows)
         : ledger_(ledger), source_(source), windows_(std::move(windows)) {}
     // DANGER: call it after the take-over's COMMIT, in a later transaction. Before it, the old
@@ -61,6 +61,8 @@ class PartitionLogStore final : public ClaimStore {
     std::vector<Part*> open_;
     std::int64_t generation_ = 0;
     std::int64_t evictions_ = 0;
+    // When the bytes of the process's windows are counted, though no filter is missing.
+    LogWindow::Clock::time_point next_count_{};
     bool must_load_ = false;          // all of them, before the next batch
     bool asked_for_dropped_ = false;  // the batch before asked for a segment that is gone
 };

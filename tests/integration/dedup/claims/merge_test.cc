@@ -82,22 +82,6 @@ TEST_F(MergeTest, WithoutRoomForAFilterTheVerdictsAreTheSame) {
     expect_no_violations(log_);
 }
 
-TEST_F(MergeTest, FiltersMakeRoomForRecentClaims) {
-    CoreWorker first(log_, sink_, in_batches("first"));
-    make_segments(first, 2);
-    windows_ = std::make_shared<LogWindows>(std::size_t{100} << 10);
-    LogStore store(registered_.ledger, registered_.source, windows_);
-    store.catch_up(leader_);
-    EXPECT_FALSE(store.window()->missing_filter());
-    // It is in the same process, so that both have one window.
-    CoreWorker neighbour(log_, sink_, in_batches("neighbour"));
-    EXPECT_EQ(apply(neighbour, 0, 10'000), 8000);
-    EXPECT_GT(windows_->bytes(), windows_->limit());
-    store.catch_up(leader_);
-    EXPECT_TRUE(store.window()->missing_filter());
-    EXPECT_EQ(apply(neighbour, 0, 10'000), 0);
-}
-
 // Its own batches keep the log's last look fresh, so that it never reads the log between them.
 TEST_F(MergeTest, AWorkerThatIsNeverIdleGoesOverToTheSegments) {
     windows_ = std::make_shared<LogWindows>();
