@@ -30,9 +30,9 @@ void write_down(Transaction& transaction, const Parameters& key, const FenceMove
                                               .text(reason));
 }
 
-// Whether every record from there on was written after the ledger's oldest generation began, so
-// that its claim is still held. Judged by the records' times: no ledger records it by offsets,
-// since a rewind or a replay claims old ones late.
+// Whether every record from there on was written after the ledger's oldest claims began, so that
+// its claim is still held. Judged by the records' times: no ledger records it by offsets, since a
+// rewind or a replay claims old ones late.
 bool remembered(BrokerView* log, const TopicPartition& partition, Offset from,
                 std::chrono::milliseconds began) try {
     return log != nullptr && from >= log->offset_at(partition, began);

@@ -1,9 +1,14 @@
--- The ledgers that the topic feeds: since when its oldest generation holds claims, also in
--- milliseconds since 1970, and whether an older one has been dropped.
-SELECT l.name, l.retention, g.created_at,
-    ceil(extract(epoch FROM g.created_at) * 1000)::bigint, g.generation > 1
+-- The ledgers that the topic feeds: since when each holds claims, also in milliseconds since 1970,
+-- and whether it may have dropped older ones. Leases are in no generation. DANGER: count from the
+-- clock, not from `memory_begins`. A deletion that waits for the ledger's lock has chosen its time
+-- before, and would take leases that were counted on.
+SELECT l.name, l.retention, known.since,
+    ceil(extract(epoch FROM known.since) * 1000)::bigint,
+    CASE WHEN l.store = 'lease' THEN l.created_at < known.since ELSE g.generation > 1 END
 FROM {schema}.ledger_feeds s JOIN {schema}.ledgers l USING (ledger)
     JOIN {schema}.generations g USING (ledger)
+    CROSS JOIN LATERAL (SELECT CASE WHEN l.store = 'lease'
+        THEN clock_timestamp() - l.retention ELSE g.created_at END) AS known (since)
 WHERE s.consumer_group = $1 AND s.topic = $2 AND s.retired_at IS NULL
     AND NOT EXISTS (SELECT FROM {schema}.generations older
         WHERE older.ledger = g.ledger AND older.generation < g.generation)

@@ -5,6 +5,7 @@
 
 #include "cli/operator/offsets_move.h"
 #include "consumer/kafka/kafka_source.h"
+#include "dedup/ledger/ledger.h"
 #include "schemas/queries.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
@@ -73,6 +74,14 @@ TEST(Offsets, OurCommitsCarryTheMarkAndNeverPassTheFence) {
     EXPECT_EQ(scene.kafka().committed_offset(scene.group(), scene.topic(), 0), 3200);
 }
 
+// Why a rewind to that offset may apply messages a second time. `log` may be null.
+std::size_t reasons_against(Scene& scene, BrokerView* log, const std::string& offset) {
+    Connection connection(scene.schema().worker());
+    return plan_move(connection, log, scene.group(), {scene.topic(), Partition{0}},
+                     parse_position(offset), false)
+        .repeats.size();
+}
+
 // Whatever a ledger's generations are made of, and where they have become segments as well.
 TEST(Offsets, ARewindIsWarnedOfWhereTheLogsTimesSayThatClaimsWereLetGoOf) {
     for (const StoreKind store : {StoreKind::table, StoreKind::log}) {
@@ -86,18 +95,36 @@ TEST(Offsets, ARewindIsWarnedOfWhereTheLogsTimesSayThatClaimsWereLetGoOf) {
         scene.database().execute("SELECT rotate_ledger(ledger, 1) FROM ledgers");
         scene.database().execute("DELETE FROM generations WHERE generation = 1");
         scene.kafka().produce(scene.topic(), scene.make(20, 0));
-        Connection connection(scene.schema().worker());
         BrokerView log(scene.options().kafka);
         scene.database().execute("UPDATE fences SET next_offset = 40 WHERE partition = 0");
-        const auto repeats = [&](BrokerView* asked, const std::string& offset) {
-            return plan_move(connection, asked, scene.group(), {scene.topic(), Partition{0}},
-                             parse_position(offset, "--set"), false)
-                .repeats.size();
-        };
-        EXPECT_EQ(repeats(&log, "19"), 1U);
-        EXPECT_EQ(repeats(&log, "20"), 0U);
-        EXPECT_EQ(repeats(nullptr, "20"), 1U) << "nobody tells its time";
+        EXPECT_EQ(reasons_against(scene, &log, "19"), 1U);
+        EXPECT_EQ(reasons_against(scene, &log, "20"), 0U);
+        EXPECT_EQ(reasons_against(scene, nullptr, "20"), 1U) << "nobody tells its time";
     }
+}
+
+TEST(Offsets, ARewindOfCallsIsWarnedOfWhereTheLogsTimesAreOlderThanTheRetention) {
+    Scene scene;
+    std::vector<support::ProducedMessage> old = scene.make(20, 0);
+    const auto then = std::chrono::system_clock::now() - 2h;
+    for (support::ProducedMessage& message : old) {
+        message.timestamp_ms =
+            std::chrono::duration_cast<milliseconds>(then.time_since_epoch()).count();
+    }
+    scene.kafka().produce(scene.topic(), old);
+    scene.kafka().produce(scene.topic(), scene.make(20, 0));
+    Connection connection(scene.schema().worker());
+    register_ledger(connection, {.name = "calls", .store = StoreKind::lease, .retention = 1h},
+                    scene.group(), scene.topic());
+    scene.database().execute("UPDATE ledgers SET created_at = now() - interval '2 hours'");
+    scene.database().execute(
+        "INSERT INTO fences (consumer_group, topic, partition, incarnation, owner, first_offset, "
+        "next_offset) VALUES ($1, $2, 0, gen_random_uuid(), gen_random_uuid(), 0, 40)",
+        {scene.group(), scene.topic()});
+    BrokerView log(scene.options().kafka);
+    EXPECT_EQ(reasons_against(scene, &log, "19"), 1U);
+    EXPECT_EQ(reasons_against(scene, &log, "20"), 0U);
+    EXPECT_EQ(reasons_against(scene, nullptr, "20"), 1U) << "nobody tells its time";
 }
 
 TEST(Offsets, StoppingCommitsWhatWasDone) {

@@ -5,6 +5,8 @@
 namespace onceward::operator_tests {
 namespace {
 
+using testing::Not;
+
 class Rewind : public Operator {
   protected:
     // `more`: further words, such as --yes.
@@ -39,6 +41,25 @@ TEST_F(Rewind, WhereClaimsAreGoneNeedsMayRepeatAndMovesNothingWithoutIt) {
     const Outcome moved = rewind(0, {"--yes", "--may-repeat"});
     EXPECT_EQ(moved.exit_code, 0) << moved.output;
     EXPECT_THAT(moved.output, HasSubstr("moved orders partition 0: from 100 to 5"));
+    EXPECT_EQ(fence_of(0), 5);
+}
+
+// Its leases are in no generation, and the first generation of one without results never ends.
+TEST_F(Rewind, OfALeaseLedgerThatIsOlderThanItsRetentionNeedsMayRepeat) {
+    fence(0, 100);
+    Connection worker(schema_.worker());
+    register_ledger(worker, {.name = "calls", .store = StoreKind::lease}, "billing", "orders");
+    EXPECT_THAT(rewind(0).output, Not(HasSubstr("--may-repeat"))) << "no lease can be gone yet";
+    database().execute(
+        "UPDATE ledgers SET created_at = now() - retention - interval '1 hour' WHERE name = "
+        "'calls'");
+    EXPECT_THAT(rewind(0).output, HasSubstr("--may-repeat is needed, because claims are gone"));
+    const Outcome refused = rewind(0, {"--yes"});
+    EXPECT_EQ(refused.exit_code, 64);
+    EXPECT_THAT(refused.output, HasSubstr("orders partition 0: ledger calls remembers claims"));
+    EXPECT_THAT(refused.output, Not(HasSubstr("ledger orders"))) << "it holds all of its claims";
+    EXPECT_EQ(fence_of(0), 100);
+    EXPECT_EQ(rewind(0, {"--yes", "--may-repeat"}).exit_code, 0);
     EXPECT_EQ(fence_of(0), 5);
 }
 
