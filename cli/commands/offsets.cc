@@ -187,14 +187,16 @@ bool any_repeats(const std::vector<FenceMovePlan>& plans) {
 }
 
 // DANGER: a message whose claim is gone counts as new, and is applied a second time.
-void refuse_repeats_of(const OffsetsOptions& options, const std::vector<FenceMovePlan>& plans) {
+// `refused` begins the sentence, such as `nothing`.
+void refuse_repeats_of(const OffsetsOptions& options, const std::vector<FenceMovePlan>& plans,
+                       const std::string& refused) {
     if (options.may_repeat || !any_repeats(plans)) return;
     for (const FenceMovePlan& plan : plans) {
         for (const std::string& why : plan.repeats) warn(named(plan.partition) + ": " + why);
     }
-    throw UsageError(
-        "nothing was moved: messages may be applied a SECOND time, as said above; --may-repeat "
-        "does it all the same");
+    throw UsageError(refused +
+                     " was moved: messages may be applied a SECOND time, as said above; "
+                     "--may-repeat does it all the same");
 }
 
 void tell_plan(const FenceMovePlan& plan, bool done) {
@@ -207,12 +209,16 @@ void tell_plan(const FenceMovePlan& plan, bool done) {
 
 // Each move is a transaction of its own. It is printed as soon as it is done, since it stays if a
 // later one fails.
-void move_all(const OffsetsOptions& options, Connection& connection, const std::string& group,
-              std::vector<FenceMovePlan>& plans) {
+void move_all(const OffsetsOptions& options, Connection& connection, BrokerView* log,
+              const std::string& group, std::vector<FenceMovePlan>& plans) {
     nlohmann::json done = nlohmann::json::array();
     for (FenceMovePlan& plan : plans) {
         try {
-            move_fence(connection, group, plan, options.reason);
+            const MoveOutcome outcome =
+                move_fence(connection, log, group, plan, options.reason, options.may_repeat);
+            if (outcome == MoveOutcome::would_repeat) {
+                refuse_repeats_of(options, plans, done.empty() ? "nothing" : "nothing more");
+            }
         } catch (const std::exception&) {
             if (options.json) print_json(done);
             warn(named(plan.partition) + " was not moved; of " + std::to_string(plans.size()) +
@@ -256,14 +262,14 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
     }
     usage_error_if(partitions.empty(), "group " + group + " has no fence of topic " +
                                            options.topic + " yet; name a --partition to make one");
-    std::optional<BrokerView> log;
-    if (setup.configuration) log.emplace(setup.configuration->kafka);
-    if (log && options.partition >= 0) require_partition(*log, partitions.front());
+    std::optional<BrokerView> brokers;
+    if (setup.configuration) brokers.emplace(setup.configuration->kafka);
+    BrokerView* const log = brokers ? &*brokers : nullptr;
+    if (log != nullptr && options.partition >= 0) require_partition(*log, partitions.front());
     std::vector<FenceMovePlan> plans;
     for (const TopicPartition& partition : partitions) {
         try {
-            plans.push_back(plan_move(connection, log ? &*log : nullptr, group, partition, position,
-                                      options.adopt));
+            plans.push_back(plan_move(connection, log, group, partition, position, options.adopt));
         } catch (const KafkaError& error) {
             if (!unknown_partition(error)) throw;
             warn("topic " + partition.topic + " has no partition " +
@@ -271,8 +277,8 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
         }
     }
     if (options.yes) {
-        refuse_repeats_of(options, plans);
-        move_all(options, connection, group, plans);
+        refuse_repeats_of(options, plans, "nothing");
+        move_all(options, connection, log, group, plans);
     } else {
         tell_dry_run(options, plans);
     }

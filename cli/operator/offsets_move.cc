@@ -179,8 +179,8 @@ SkipOutcome skip_range(Connection& connection, const std::string& group,
     return {.fence = fence, .done = true};
 }
 
-void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan,
-                const std::string& reason) {
+MoveOutcome move_fence(Connection& connection, BrokerView* log, const std::string& group,
+                       FenceMovePlan& plan, const std::string& reason, bool may_repeat) {
     const Parameters key = key_of(group, plan.partition);
     OwnedTransaction transaction(connection);
     const QueryResult held = transaction.query(sql::offsets_hold, key);
@@ -189,9 +189,19 @@ void move_fence(Connection& connection, const std::string& group, FenceMovePlan&
         plan.from.reset();
     } else {
         plan.from = Offset{held.integer(0, 0)};
+        const bool back = !plan.adopt && plan.to < *plan.from;
+        if (back && !may_repeat) {
+            // DANGER: without these locks an expiry would drop claims between this check and the
+            // COMMIT, and their messages would be applied a second time. The log is asked once
+            // more, since the oldest claims may be others than when the move was planned.
+            transaction.query(sql::claims_lock_of_topic, Parameters{group, plan.partition.topic});
+            plan.repeats =
+                forgotten_claims(connection, log, group, plan.partition, plan.to, std::nullopt);
+            if (!plan.repeats.empty()) return MoveOutcome::would_repeat;
+        }
         transaction.query(sql::offsets_move,
                           Parameters(key).integer(plan.to.raw()).boolean(plan.adopt));
-        if (!plan.adopt && plan.to < *plan.from) {
+        if (back) {
             transaction.query(sql::dead_letters_reread, Parameters(key).integer(plan.to.raw()));
         }
         if (!plan.adopt && plan.to > *plan.from) {
@@ -202,6 +212,7 @@ void move_fence(Connection& connection, const std::string& group, FenceMovePlan&
     }
     write_down(transaction, key, plan, reason);
     transaction.commit();
+    return MoveOutcome::moved;
 }
 
 }  // namespace onceward

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,10 +61,14 @@ std::vector<std::string> forgotten_claims(Connection& connection, BrokerView* lo
 FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::string& group,
                         const TopicPartition& partition, const FencePosition& position, bool adopt);
 
+enum class MoveOutcome : std::uint8_t { moved, would_repeat };
+
 // Sets plan.from to where the fence was in the end: a worker may have moved it since the plan was
-// made. Writes the move and its reason into fence_moves, in the same transaction.
-void move_fence(Connection& connection, const std::string& group, FenceMovePlan& plan,
-                const std::string& reason);
+// made. Writes the move and its reason into fence_moves, in the same transaction. Claims may have
+// expired since the plan as well: `would_repeat` means that this is a rewind that needs them, that
+// nothing was changed, and that plan.repeats says why. `may_repeat`: moves it all the same.
+MoveOutcome move_fence(Connection& connection, BrokerView* log, const std::string& group,
+                       FenceMovePlan& plan, const std::string& reason, bool may_repeat);
 
 // The fence's offset before, nullopt if there was none, and whether it was moved.
 struct SkipOutcome {

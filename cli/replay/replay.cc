@@ -7,6 +7,7 @@
 #include "consumer/kafka/range_reader.h"
 #include "consumer/registry/schema_cache.h"
 #include "dedup/base/backoff.h"
+#include "dedup/base/text.h"
 #include "dedup/ledger/ledger.h"
 #include "dedup/policy/failure.h"
 #include "dedup/processor.h"
@@ -331,7 +332,9 @@ std::string fences_of(const std::string& group, const KnownReplay& replay) {
 void begin_replay(Connection& connection, const ReplayRequest& request) {
     connection.query(sql::replay_begin,
                      Parameters{request.group, request.topic, request.description, !request.dedup,
-                                ranges_json(request.ranges).dump(), request.reason});
+                                ranges_json(request.ranges).dump(), request.reason},
+                     {{"locks", replaced(std::string(sql::claims_lock_of_topic), "{schema}",
+                                         connection.schema())}});
 }
 
 ReplayReport run_replay(const KnownReplay& replay, const ReplayOptions& options) {

@@ -1,12 +1,10 @@
 -- Records a replay with fences of its own at the beginnings of its ranges, in one statement;
 -- records nothing if the same replay has begun and not finished.
--- DANGER: first take the locks of the ledgers that the topic feeds, as claims_lock_shared takes
--- them. An expiry that is under way has not seen this replay, and would drop claims after the
--- caller has checked them; one that begins after this COMMIT sees it.
+-- DANGER: first take the locks of the ledgers that the topic feeds; `locks` is
+-- claims_lock_of_topic. An expiry that is under way has not seen this replay, and would drop claims
+-- after the caller has checked them; one that begins after this COMMIT sees it.
 WITH held AS MATERIALIZED (
-    SELECT count(pg_advisory_xact_lock_shared(1330524999, fed.ledger)) AS locks
-    FROM (SELECT ledger FROM {schema}.ledger_feeds
-        WHERE consumer_group = $1 AND topic = $2 ORDER BY ledger) AS fed
+{locks}
 ),
 made AS (
     INSERT INTO {schema}.replays (consumer_group, topic, description, without_dedup, ranges, reason)

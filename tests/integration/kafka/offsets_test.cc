@@ -29,7 +29,8 @@ void move(Scene& scene, std::int64_t offset, bool adopt = false) {
     const TopicPartition partition{scene.topic(), Partition{0}};
     FenceMovePlan plan = plan_move(connection, nullptr, scene.group(), partition,
                                    parse_position(std::to_string(offset)), adopt);
-    move_fence(connection, scene.group(), plan, "a test");
+    EXPECT_EQ(move_fence(connection, nullptr, scene.group(), plan, "a test", false),
+              MoveOutcome::moved);
 }
 
 TEST(Offsets, ReadingBeginsAtTheFenceWhateverSomebodyCommitted) {

@@ -1,6 +1,10 @@
 // What a rewind of fences needs, and what is said of those that were moved.
 
+#include <future>
+
+#include "dedup/postgres/transaction.h"
 #include "tests/integration/postgres/operator_scene.h"
+#include "tests/support/eventually.h"
 
 namespace onceward::operator_tests {
 namespace {
@@ -15,6 +19,26 @@ class Rewind : public Operator {
                                    "--partition", std::to_string(partition), "--set", "5",
                                    "--reason", "a test"});
         return run(std::move(more));
+    }
+    // What comes of a rewind that has planned, and waits for what `locks` holds until `changes` are
+    // committed.
+    Outcome rewind_beside(const std::string& locks, const std::string& changes) {
+        Connection session(schema_.owner());
+        std::future<Outcome> moving;
+        {
+            OwnedTransaction other(session);
+            other.query(locks);
+            moving = std::async(std::launch::async, [&] { return rewind(0, {"--yes"}); });
+            const std::string waiting = "SELECT count(*) FROM pg_stat_activity WHERE " +
+                                        std::to_string(session.pid()) +
+                                        " = ANY (pg_blocking_pids(pid))";
+            EXPECT_TRUE(support::eventually(std::chrono::seconds(20), [&] {
+                return database().number(waiting) == 1;
+            })) << "it waits for nothing";
+            other.query(changes);
+            other.commit();
+        }
+        return moving.get();
     }
     void drop_claims() {
         claim(1, uuid_of("record_key", "a"), 10);
@@ -68,6 +92,30 @@ TEST_F(Rewind, WithAllClaimsThereNeedsNoMore) {
     const Outcome moved = rewind(0, {"--yes"});
     EXPECT_EQ(moved.exit_code, 0) << moved.output;
     EXPECT_EQ(fence_of(0), 5);
+}
+
+// By the retention, which had the ledger's lock.
+TEST_F(Rewind, WhoseClaimsAreDroppedAfterThePlanMovesNothing) {
+    fence(0, 100);
+    rotate(1);
+    const Outcome refused =
+        rewind_beside("SELECT pg_advisory_xact_lock(1330524999, " + std::to_string(ledger_) + ")",
+                      "DELETE FROM {schema}.generations WHERE generation = 1");
+    EXPECT_EQ(refused.exit_code, 64) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr("orders partition 0: ledger orders remembers claims"));
+    EXPECT_THAT(refused.output, HasSubstr("nothing was moved"));
+    EXPECT_EQ(fence_of(0), 100);
+    EXPECT_EQ(database().number("SELECT count(*) FROM fence_moves"), 0);
+}
+
+TEST_F(Rewind, ThatWasPlannedAsAMoveForwardNeedsItsClaimsToo) {
+    fence(0, 2);
+    drop_claims();
+    const Outcome refused = rewind_beside("SELECT next_offset FROM {schema}.fences FOR UPDATE",
+                                          "UPDATE {schema}.fences SET next_offset = 100");
+    EXPECT_EQ(refused.exit_code, 64) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr("nothing was moved"));
+    EXPECT_EQ(fence_of(0), 100);
 }
 
 TEST_F(Rewind, AMoveForwardNeedsNoClaims) {
