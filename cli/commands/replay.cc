@@ -225,9 +225,13 @@ void refuse_twice(const ReplayArguments& arguments, const std::optional<KnownRep
 }
 
 // DANGER: a message whose claim is gone counts as new, and is applied a second time.
+bool is_refused(const ReplayArguments& arguments, const Planned& planned) {
+    if (mutant("replay_without_its_claims")) return false;
+    return !arguments.may_repeat && !planned.repeats.empty();
+}
+
 void refuse_repeats(const ReplayArguments& arguments, const Planned& planned) {
-    if (mutant("replay_without_its_claims")) return;
-    if (arguments.may_repeat || planned.repeats.empty()) return;
+    if (!is_refused(arguments, planned)) return;
     throw UsageError(
         "messages of the range may be applied a SECOND time, as said above; --may-repeat does it "
         "all the same");
@@ -270,12 +274,17 @@ int replay(const ReplayArguments& arguments) {
     const StopRequest stop;
     request.ranges = planned.ranges;
     if (!goes_on) {
-        begin_replay(connection, request);
+        const bool begun_here = begin_replay(connection, request);
         known = find_replay(connection, request);
         // Claims may have expired since the plan. From here on none can, since the replay is open.
         const Planned begun =
             plan_rest(connection, log, setup, topic, known.value(), request.dedup);
         if (planned.repeats.empty()) tell_warnings(begun);
+        // If it stayed open, it would hold retention back. One that another run of the same command
+        // has begun is left to that run.
+        if (begun_here && is_refused(arguments, begun)) {
+            end_replay(connection, request, known.value());
+        }
         refuse_repeats(arguments, begun);
     }
     return show(arguments, known.value(),

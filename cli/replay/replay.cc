@@ -329,12 +329,19 @@ std::string fences_of(const std::string& group, const KnownReplay& replay) {
     return group + " replay " + std::to_string(replay.number);
 }
 
-void begin_replay(Connection& connection, const ReplayRequest& request) {
-    connection.query(sql::replay_begin,
-                     Parameters{request.group, request.topic, request.description, !request.dedup,
-                                ranges_json(request.ranges).dump(), request.reason},
-                     {{"locks", replaced(std::string(sql::claims_lock_of_topic), "{schema}",
-                                         connection.schema())}});
+bool begin_replay(Connection& connection, const ReplayRequest& request) {
+    const QueryResult fences = connection.query(
+        sql::replay_begin,
+        Parameters{request.group, request.topic, request.description, !request.dedup,
+                   ranges_json(request.ranges).dump(), request.reason},
+        {{"locks",
+          replaced(std::string(sql::claims_lock_of_topic), "{schema}", connection.schema())}});
+    return fences.affected() > 0;
+}
+
+void end_replay(Connection& connection, const ReplayRequest& request, const KnownReplay& replay) {
+    connection.query(sql::groups_end_replay,
+                     Parameters{fences_of(request.group, replay), request.topic});
 }
 
 ReplayReport run_replay(const KnownReplay& replay, const ReplayOptions& options) {

@@ -60,10 +60,12 @@ struct KnownReplay {
 std::string fences_of(const std::string& group, const KnownReplay& replay);
 // The last one with these words; nullopt if there is none.
 std::optional<KnownReplay> find_replay(Connection& connection, const ReplayRequest& request);
-// Records it with its fences, unless it exists and has not finished. Then find_replay() has it, and
-// until it ends no claim expires in a ledger that its topic feeds, unless it goes past dedup. The
-// caller has to check after this call what expired before it.
-void begin_replay(Connection& connection, const ReplayRequest& request);
+// Records it with its fences, unless it exists and has not finished; returns whether it did. Then
+// find_replay() has it, and until it ends no claim expires in a ledger that its topic feeds, unless
+// it goes past dedup. The caller has to check after this call what expired before it.
+bool begin_replay(Connection& connection, const ReplayRequest& request);
+// Ends it where it stands. A run that still goes on finds its fences gone, and throws.
+void end_replay(Connection& connection, const ReplayRequest& request, const KnownReplay& replay);
 
 struct ReplayOptions {
     std::string group;

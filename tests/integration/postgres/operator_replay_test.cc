@@ -143,6 +143,29 @@ TEST_F(ReplayByHand, OneThatBeginsWithoutItsClaimsIsRefusedUnlessItMayRepeat) {
     EXPECT_EQ(rows(), 8);
 }
 
+// A trigger drops them when the replay is recorded, after its plan.
+TEST_F(ReplayByHand, OneThatIsRefusedBecauseItsClaimsExpiredMeanwhileHoldsNothingBack) {
+    EXPECT_EQ(replay(all_and({"--yes"})).exit_code, 0);
+    rotate(1);
+    database().execute(
+        "CREATE FUNCTION expire() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN "
+        "DELETE FROM " +
+        schema_.name() + ".generations WHERE generation = 1; RETURN new; END $$");
+    database().execute(
+        "CREATE TRIGGER expire BEFORE INSERT ON replays FOR EACH ROW EXECUTE FUNCTION expire()");
+    const Outcome refused = replay(all_and({"--yes"}));
+    EXPECT_EQ(refused.exit_code, 64) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr("partition 0: ledger orders remembers claims since"));
+    EXPECT_THAT(refused.output, HasSubstr("--may-repeat"));
+    EXPECT_EQ(rows(), 4) << "applied a second time";
+    EXPECT_EQ(database().value("SELECT string_agg(concat_ws(' ', replay, finished_at IS NOT NULL, "
+                               "ended_by), ', ' ORDER BY replay) FROM replays"),
+              "1 t, 2 t " + std::string(support::worker_role));
+    EXPECT_EQ(database().number("SELECT count(*) FROM fences"), 1) << "only the group's own";
+    EXPECT_EQ(replay(all_and({"--yes", "--may-repeat"})).exit_code, 0);
+    EXPECT_EQ(rows(), 8);
+}
+
 TEST_F(ReplayByHand, AnOpenOneHoldsItsLedgerBackAndIsNamedUntilItIsRetired) {
     EXPECT_EQ(replay(all_and({"--yes"})).exit_code, 0);
     reopen();
