@@ -1,6 +1,7 @@
 // `onceward pause` and `onceward resume`: a topic pauses for the whole group, without a restart and
 // without a rebalance.
 
+#include <algorithm>
 #include <iostream>
 
 #include "cli/commands/commands.h"
@@ -24,12 +25,27 @@ std::string target_of(const OperatorOptions& options, const OperatorSetup& setup
     return group;
 }
 
+// Whether workers of the group read the topic with this server, by the configuration.
+bool is_configured(const OperatorSetup& setup, const std::string& group, const std::string& topic) {
+    if (!setup.configuration || setup.configuration->group != group) return false;
+    return std::ranges::any_of(setup.configuration->topics, [&](const TopicConfiguration& known) {
+        return known.name == topic && known.database == setup.database;
+    });
+}
+
 int pause(const OperatorOptions& options) {
     const OperatorSetup setup = operator_setup(options, "pause", options.topic);
     const std::string group = target_of(options, setup);
     Connection connection = writing_session(setup);
     const QueryResult paused =
-        connection.query(sql::pauses_begin, Parameters{group, options.topic, options.reason});
+        connection.query(sql::pauses_begin, Parameters{group, options.topic, options.reason,
+                                                       is_configured(setup, group, options.topic)});
+    if (paused.rows() == 0) {
+        throw CommandError(exit_not_found,
+                           "group " + group + " has no topic " + options.topic + " on this server",
+                           "`onceward groups list` shows the topics of each group; to pause one "
+                           "before its first worker starts, give its configuration with -c");
+    }
     print_answer(options.json,
                  {{"topic", options.topic},
                   {"group", group},
@@ -76,7 +92,9 @@ void add(CLI::App& program, Commands& commands, const char* name, const char* te
 void add_pause(CLI::App& program, Commands& commands) {
     add(program, commands, "pause", "Pause a topic in all workers of the group", pause,
         {.examples = {{"pause orders --reason 'the price table is being fixed'",
-                       "until `onceward resume orders`"}}});
+                       "until `onceward resume orders`"}},
+         .exit_codes = {{exit_ok, "it is paused"},
+                        {exit_not_found, "the group does not have the topic"}}});
     add(program, commands, "resume", "Continue a paused topic, from its fences", resume,
         {.examples = {{"resume orders", "in all workers of the group"}},
          .exit_codes = {{exit_ok, "it continues"}, {exit_not_found, "it was not paused"}}});

@@ -72,8 +72,9 @@ nlohmann::json pause_topic(Act& act) {
     act.reason = act.body.needed("reason");
     act.body.end();
     Connection connection = act.session(topic.name);
+    const bool known = true;
     const QueryResult paused = connection.query(
-        sql::pauses_begin, Parameters{act.configuration.group, topic.name, act.reason});
+        sql::pauses_begin, Parameters{act.configuration.group, topic.name, act.reason, known});
     return {{"topic", topic.name},
             {"paused_at", std::string(paused.text(0, 0))},
             {"already", paused.boolean(0, 1)}};

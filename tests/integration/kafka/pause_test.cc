@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include "dedup/ledger/ledger.h"
 #include "lab/embedded/child_process.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
@@ -65,7 +66,8 @@ TEST(Pause, LeavesOtherTopicsAlone) {
     WorkerOptions options = scene.options();
     const std::string other = scene.add_other_topic(options);
     Worker& worker = scene.start(std::move(options));
-    EXPECT_EQ(run(scene, {"pause", scene.topic()}), 0);
+    // Until the worker has made its topic known, there is nothing to pause.
+    EXPECT_TRUE(eventually(patience, [&] { return run(scene, {"pause", scene.topic()}) == 0; }));
     EXPECT_TRUE(eventually(patience, [&] { return worker.status().paused.size() == 1; }));
     scene.send(20);
     scene.kafka().produce(other, scene.make(20, 0));
@@ -76,6 +78,10 @@ TEST(Pause, LeavesOtherTopicsAlone) {
 
 TEST(Pause, AWorkerThatStartsMeanwhileReadsNothing) {
     Scene scene;
+    {
+        Connection connection(scene.schema().worker());
+        register_ledger(connection, scene.options().topics[0].ledger, scene.group(), scene.topic());
+    }
     EXPECT_EQ(run(scene, {"pause", scene.topic()}), 0);
     scene.send(20);
     Worker& worker = scene.start();

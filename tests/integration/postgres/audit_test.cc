@@ -120,7 +120,7 @@ TEST_F(Audit, AnActThatIsRolledBackHasNoRowAndARowNoActWithout) {
     Connection owner(schema_.owner());
     {
         OwnedTransaction transaction(owner);
-        transaction.query(sql::pauses_begin, {"billing", "orders", "why"});
+        transaction.query(sql::pauses_begin, {"billing", "orders", "why", true});
         const std::vector<std::int64_t> numbers{1};
         transaction.query(sql::dlq_discard,
                           Parameters{}.integers(numbers).text("why").texts({}));
@@ -138,7 +138,7 @@ TEST_F(Audit, AnActThatIsRolledBackHasNoRowAndARowNoActWithout) {
     EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 1);
     // And the other way round: without a row there is no act.
     database().execute("ALTER TABLE audit_log ADD CONSTRAINT full_disk CHECK (act <> 'pause')");
-    EXPECT_THROW(owner.query(sql::pauses_begin, {"billing", "orders", "why"}), PostgresError);
+    EXPECT_THROW(owner.query(sql::pauses_begin, {"billing", "orders", "why", true}), PostgresError);
     EXPECT_EQ(database().number("SELECT count(*) FROM topic_pauses"), 0);
 }
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "dedup/ledger/ledger.h"
 #include "dedup/operator/interventions.h"
 #include "dedup/server/migration.h"
 #include "lab/embedded/child_process.h"
@@ -47,9 +48,13 @@ class Pauses : public testing::Test {
     std::string as_operator() const {
         return schema_.server().dsn + " options='-c role=" + role_ + "'";
     }
-    std::vector<TopicPause> open() {
+    std::vector<TopicPause> open(const std::string& group = "billing") {
         Connection connection(schema_.worker());
-        return open_pauses(connection, "billing");
+        return open_pauses(connection, group);
+    }
+    void feed(const std::string& group) {
+        Connection connection(schema_.worker());
+        register_ledger(connection, {.name = "orders"}, group, "orders");
     }
 
     support::FreshSchema schema_;
@@ -107,8 +112,20 @@ TEST_F(Pauses, AnOperatorsRolePausesShowsMovesAndResumes) {
 }
 
 TEST_F(Pauses, OfOneGroupAreNothingToAnother) {
-    run(schema_.server().dsn, {"pause", "orders", "--group", "shipping"});
+    feed("shipping");
+    EXPECT_EQ(run(schema_.server().dsn, {"pause", "orders", "--group", "shipping"}).first, 0);
+    EXPECT_EQ(open("shipping").size(), 1U);
     EXPECT_TRUE(open().empty());
+}
+
+TEST_F(Pauses, OfATopicThatTheGroupDoesNotHaveAreRefused) {
+    feed("billing");
+    const auto [code, text] = run(schema_.server().dsn, {"pause", "ordrs", "--group", "billing"});
+    EXPECT_EQ(code, 3) << text;
+    EXPECT_THAT(text, HasSubstr("group billing has no topic ordrs"));
+    EXPECT_THAT(text, HasSubstr("`onceward groups list`"));
+    EXPECT_EQ(run(schema_.server().dsn, {"pause", "orders", "--group", "biling"}).first, 3);
+    EXPECT_EQ(schema_.database().number("SELECT count(*) FROM topic_pauses"), 0);
 }
 
 TEST_F(Pauses, TheWorkersRoleHasWhatItNeeds) {
