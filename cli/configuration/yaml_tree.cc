@@ -32,6 +32,7 @@ class TreeBuilder : public YAML::EventHandler {
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& value) override {
         refuse_extras(mark, tag, anchor);
+        last_scalar_ = mark_from(mark);
         take({.kind = Node::Kind::scalar,
               .mark = mark_from(mark),
               .text = value,
@@ -50,6 +51,7 @@ class TreeBuilder : public YAML::EventHandler {
     void OnMapEnd() override { finish(); }
 
     std::optional<Node> root() { return std::move(root_); }
+    Mark last_scalar() const { return last_scalar_; }
 
   private:
     struct Open {
@@ -114,7 +116,35 @@ class TreeBuilder : public YAML::EventHandler {
     Report& report_;
     std::vector<Open> open_;
     std::optional<Node> root_;
+    Mark last_scalar_{1, 1};
 };
+
+// DANGER: if the last line is blank, yaml-cpp takes the end of the file for the end of an open
+// quote, and all options after the quote are lost silently. A comment there makes it refuse that.
+std::string with_comment_at_end(std::string text) {
+    const std::size_t last = text.find_last_not_of(" \t");
+    if (last != std::string::npos && text[last] != '\n') return text;
+    text.resize(last + 1);  // 0 if there is nothing but blanks
+    return text + '#';
+}
+
+// Where the quote begins that is open at the end of the text. yaml-cpp does not tell. If the quote
+// is closed there, it is the last scalar.
+Mark open_quote(const std::string& text) {
+    for (const char* end : {"\n'", "\n\""}) {
+        Report ignored;
+        TreeBuilder builder(ignored);
+        std::istringstream stream(text + end);
+        try {
+            YAML::Parser parser(stream);
+            if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
+        } catch (const YAML::Exception& exception) {
+            if (exception.msg == YAML::ErrorMsg::EOF_IN_SCALAR) continue;
+        }
+        return builder.last_scalar();
+    }
+    return {1, 1};
+}
 
 }  // namespace
 
@@ -126,7 +156,7 @@ const Node* Node::find(const std::string& name) const {
 }
 
 std::optional<Node> parse_yaml(const std::string& text, Report& report) {
-    std::istringstream stream(text);
+    std::istringstream stream(with_comment_at_end(text));
     TreeBuilder builder(report);
     try {
         YAML::Parser parser(stream);
@@ -146,6 +176,11 @@ std::optional<Node> parse_yaml(const std::string& text, Report& report) {
                          "configuration is one document.");
         }
     } catch (const YAML::Exception& exception) {
+        if (exception.msg == YAML::ErrorMsg::EOF_IN_SCALAR) {
+            return report.error(
+                open_quote(text), "",
+                "The quote that begins here is never closed. Close it in this line.");
+        }
         report.error(mark_from(exception.mark), "",
                      "This is not valid YAML (" + exception.msg +
                          "). Check this line and the one before it: indentation, quotes, colons.");

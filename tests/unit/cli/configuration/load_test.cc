@@ -257,6 +257,40 @@ TEST(Loading, ThePayloadsHashAsKeyIsAWarningOnly) {
     EXPECT_NE(result.findings[0].message.find("two equal orders"), std::string::npos);
 }
 
+TEST(Loading, AQuoteMayGoOverLinesAndAnApostropheOpensNone) {
+    for (const char* end : {"", "\n", "   ", "\n# It's the end.", "# It's the end.\n  "}) {
+        const LoadResult result = load(good_text("# They're \"payments.\n",
+                                                 "    sink:\n"
+                                                 "      table: payments\n"
+                                                 "      columns:\n"
+                                                 "        id: /id  # the payment's\n"
+                                                 "        plain: {constant: it's \"so}\n"
+                                                 "        lines: {constant: 'two\n"
+                                                 "          lines'}\n"
+                                                 "        doubled: {constant: 'it''s'}\n"
+                                                 "        escaped: {constant: \"a \\\"b\"}\n"
+                                                 "        block:\n"
+                                                 "          constant: |\n"
+                                                 "            don't\n") +
+                                       end);
+        ASSERT_TRUE(result.findings.empty()) << all_findings(result);
+        const auto& table = std::get<TableSinkOptions>(result.configuration.topics[0].sink);
+        std::vector<std::string> texts;
+        for (const ColumnOptions& column : table.columns) texts.push_back(column.source.text);
+        EXPECT_EQ(texts, (std::vector<std::string>{"/id", "it's \"so", "two lines", "it's",
+                                                   "a \"b", "don't\n"}));
+    }
+}
+
+TEST(Loading, AQuoteThatTheFilesEndClosesIsRefusedHoweverTheFileEnds) {
+    for (const char* end : {"", "\n", "\n\n", "  ", "\n  ", "\r\n"}) {
+        const LoadResult result = load(good_text() + "    start: 'earliest" + end);
+        EXPECT_EQ(all_findings(result),
+                  "test.yaml:8:12: error: The quote that begins here is never closed. Close it in "
+                  "this line.\n");
+    }
+}
+
 // Some shells write it when their output goes to a file.
 TEST(Loading, AFileWithNothingButTheMarkOfUtf16IsSaidToBeThat) {
     for (const char* mark : {"\xff\xfe", "\xfe\xff"}) {
