@@ -245,7 +245,6 @@ void tell_dry_run(const OffsetsOptions& options, const std::vector<FenceMovePlan
 int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& connection,
          const std::string& group) {
     const FencePosition position = parse_position(options.position);
-    if (options.topic.empty()) throw UsageError("--set needs --topic");
     const bool needs_log = position.kind != FencePosition::Kind::offset;
     usage_error_if(!needs_log && options.partition < 0, "--set with an offset needs --partition");
     usage_error_if(needs_log && !setup.configuration,
@@ -289,6 +288,7 @@ int offsets(const OffsetsOptions& options) {
     usage_error_if(options.adopt && options.position.empty(),
                    "--adopt-topic-id needs --set: where does the new log begin for this group?");
     if (options.position.empty()) return show(options);
+    usage_error_if(options.topic.empty(), "--set needs --topic");
     usage_error_if(options.yes && options.reason.empty(),
                    "why is the fence moved? Say it with --reason; it is kept in fence_moves");
     const OperatorSetup setup = operator_setup(options, "offsets", options.topic);

@@ -13,7 +13,8 @@ export const haltAdvice = {
     other_log: 'The topic was deleted and recreated, or this is another cluster. If that is ' +
         'meant: `onceward offsets --set ... --adopt-topic-id`.',
     out_of_range: 'Kafka no longer holds these offsets. Look for another copy of them, then ' +
-        '`onceward offsets --set earliest --reason ... --yes` writes down what was lost.',
+        '`onceward offsets --topic T --partition P --set earliest` shows what would be written ' +
+        'down as lost, and does it with `--reason ... --yes`.',
     log_cut: 'The log ends before the fence, or was rewritten there. Find out what happened to ' +
         'the log, then `onceward offsets --set`.',
     unreadable: 'A record is damaged. After the broker is repaired: `onceward offsets retry`. To ' +

@@ -52,6 +52,7 @@ const char* const mistakes[] = {
     "offsets --partition first",
     "offsets --topic orders --set yesterday -c good.yaml",
     "offsets --topic orders --set '2026-01-31 12:00:00' -c good.yaml",
+    "offsets --set earliest -c good.yaml",
     "offsets --yes=maybe",
     "dlq list --since 1hour",
     "dlq list --class sinks",
