@@ -40,6 +40,8 @@ Where a column, a key or a tenant comes from.
 | `{key: NAME}` | of the idempotency key: `text`, `digest` (a UUID), `downstream` (also a UUID) |
 | `{constant: TEXT}` | always this text |
 
+Names of Kafka headers are case-sensitive.
+
 A column's mapping may add `required: true`: a message without the value is rejected; else the
 column is NULL.
 
