@@ -4,8 +4,14 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <sstream>
+#include <string_view>
 #include <utility>
+
+#include "dedup/base/text.h"
 
 namespace onceward {
 namespace {
@@ -119,6 +125,22 @@ class TreeBuilder : public YAML::EventHandler {
     Mark last_scalar_{1, 1};
 };
 
+// Whether the text is UTF-8; else the report says where it is not. A zero byte counts as such a
+// place: only a text in another encoding, such as UTF-16, has one.
+bool is_utf8_text(std::string_view text, Report& report) {
+    const std::size_t at = std::min(utf8_prefix(text), text.find('\0'));
+    if (at == text.size()) return true;
+    const std::string_view before = text.substr(0, at);
+    const auto line = static_cast<int>(std::ranges::count(before, '\n')) + 1;
+    const std::size_t line_begin = before.rfind('\n') + 1;  // 0 in the first line
+    std::array<char, 8> byte{};
+    std::snprintf(byte.data(), byte.size(), "0x%02X", static_cast<unsigned char>(text[at]));
+    report.error({line, static_cast<int>(at - line_begin) + 1}, "",
+                 "The file is not UTF-8: line " + std::to_string(line) + " has the byte " +
+                     byte.data() + ". Save it as UTF-8.");
+    return false;
+}
+
 // DANGER: if the last line is blank, yaml-cpp takes the end of the file for the end of an open
 // quote, and all options after the quote are lost silently. A comment there makes it refuse that.
 std::string with_comment_at_end(std::string text) {
@@ -156,17 +178,14 @@ const Node* Node::find(const std::string& name) const {
 }
 
 std::optional<Node> parse_yaml(const std::string& text, Report& report) {
+    if (!is_utf8_text(text, report)) return std::nullopt;
     std::istringstream stream(with_comment_at_end(text));
     TreeBuilder builder(report);
     try {
         YAML::Parser parser(stream);
         if (!parser.HandleNextDocument(builder)) {
-            const bool wide = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
-            report.error({1, 1}, "",
-                         std::string(wide ? "The file is UTF-16 and has no text in it."
-                                          : "The file is empty.") +
-                             " `onceward init` prints one to start from.");
-            return std::nullopt;
+            return report.error(
+                {1, 1}, "", "The file is empty. `onceward init` prints one to start from.");
         }
         TreeBuilder second(report);
         if (parser.HandleNextDocument(second)) {

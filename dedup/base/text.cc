@@ -186,4 +186,14 @@ std::size_t incomplete_tail(std::string_view bytes) {
     return 0;
 }
 
+std::size_t utf8_prefix(std::string_view bytes) {
+    std::size_t at = 0;
+    while (at < bytes.size()) {
+        const std::size_t length = first_character(bytes.substr(at)).length;
+        if (length == 0) break;
+        at += length;
+    }
+    return at;
+}
+
 }  // namespace onceward

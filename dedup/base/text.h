@@ -60,4 +60,7 @@ std::string safe_value(std::string_view bytes, std::size_t most = 4096);
 // 3. For text that comes in pieces.
 std::size_t incomplete_tail(std::string_view bytes);
 
+// How many bytes at the beginning are UTF-8: all of them if the text is.
+std::size_t utf8_prefix(std::string_view bytes);
+
 }  // namespace onceward

@@ -291,12 +291,24 @@ TEST(Loading, AQuoteThatTheFilesEndClosesIsRefusedHoweverTheFileEnds) {
     }
 }
 
-// Some shells write it when their output goes to a file.
-TEST(Loading, AFileWithNothingButTheMarkOfUtf16IsSaidToBeThat) {
-    for (const char* mark : {"\xff\xfe", "\xfe\xff"}) {
-        EXPECT_EQ(all_findings(load(mark)),
-                  "test.yaml:1:1: error: The file is UTF-16 and has no text in it. `onceward init` "
-                  "prints one to start from.\n");
+TEST(Loading, BytesThatAreNotUtf8AreRefusedWithTheirLine) {
+    const std::string text = good_text();
+    EXPECT_EQ(all_findings(load("# caf\xe9\n" + text)),
+              "test.yaml:1:6: error: The file is not UTF-8: line 1 has the byte 0xE9. Save it as "
+              "UTF-8.\n");
+    EXPECT_EQ(all_findings(load(text + "# caf\xc3\n")).find("test.yaml:8:6: error: "), 0U);
+    EXPECT_TRUE(load("\xef\xbb\xbf# café\n" + text).findings.empty());
+}
+
+// Some shells write UTF-16 when their output goes to a file.
+TEST(Loading, Utf16IsNotUtf8) {
+    using namespace std::string_literals;
+    for (const auto& [text, byte] :
+         {std::pair("\xff\xfe"s, "0xFF"s), std::pair("\xfe\xff"s, "0xFE"s),
+          std::pair("g\0r\0"s, "0x00"s)}) {
+        EXPECT_NE(all_findings(load(text)).find("line 1 has the byte " + byte),
+                  std::string::npos)
+            << all_findings(load(text));
     }
     EXPECT_NE(all_findings(load("")).find("The file is empty."), std::string::npos);
 }

@@ -43,6 +43,13 @@ TEST(SafeText, AValueIsOneLineAndIsCutWithANote) {
     EXPECT_EQ(safe_value("漢字", 4), "漢... (6 bytes in all)") << "not within a character";
 }
 
+TEST(SafeText, Utf8EndsBeforeTheFirstByteThatIsNone) {
+    EXPECT_EQ(utf8_prefix(""), 0U);
+    EXPECT_EQ(utf8_prefix("a漢😀"), 8U);
+    EXPECT_EQ(utf8_prefix("a漢\xe9z"), 4U);
+    EXPECT_EQ(utf8_prefix("ab\xe6\xbc"), 2U) << "cut off";
+}
+
 TEST(SafeText, AnIncompleteCharacterWaitsForItsRest) {
     EXPECT_EQ(incomplete_tail("abc"), 0U);
     EXPECT_EQ(incomplete_tail("漢"), 0U);
