@@ -1,6 +1,7 @@
 #include "cli/parse_failure.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cli/terminal/help.h"
 #include "cli/terminal/option_checks.h"
@@ -47,6 +48,12 @@ UsageError no_such_command(const CLI::App& app, const std::string& word) {
                                     : "its commands are " + joined(command_names(app)));
 }
 
+bool names_a_file(const std::string& word) {
+    std::error_code ignored;
+    return word.ends_with(".yaml") || word.ends_with(".yml") ||
+           std::filesystem::is_regular_file(word, ignored);
+}
+
 // A word that no command or option takes.
 UsageError unexpected(const CLI::App& app, const std::string& word) {
     if (word == "--json" && app.get_parent() == nullptr) {
@@ -60,6 +67,11 @@ UsageError unexpected(const CLI::App& app, const std::string& word) {
         const std::string name = word.substr(0, word.find('='));
         return UsageError("there is no option " + quoted(name) + did_you_mean(name, names),
                           see_help(app));
+    }
+    if (app.get_option_no_throw("--config") != nullptr && names_a_file(word)) {
+        return UsageError("nothing takes the word " + quoted(word),
+                          quoted(app.get_name()) + " reads the file of `-c`: " +
+                              quoted(full_name(app) + " -c " + word));
     }
     const bool arguments = !app.get_options([](const CLI::Option* option) {
                                    return option->get_positional();

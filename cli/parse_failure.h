@@ -1,6 +1,7 @@
 #pragma once
 // A command line that CLI11 refuses, as a sentence that names the command and what to write
-// instead. Pure; throws nothing but std::bad_alloc.
+// instead. Pure, except that it asks whether a word is a file's name; throws nothing but
+// std::bad_alloc.
 
 #include <CLI/CLI.hpp>
 #include <optional>
