@@ -4,6 +4,7 @@
 #include "cli/configuration/option_table.h"
 #include "cli/configuration/registry.h"
 #include "cli/configuration/values.h"
+#include "cli/configuration/yaml_faults.h"
 
 namespace onceward {
 namespace {
@@ -80,6 +81,9 @@ class OptionReader {
 
     void read_mapping(const Node& node, const OptionTree& tree, const std::string& path) {
         if (node.kind != Node::Kind::mapping) {
+            if (const auto divided = divide_joined(node, tree, path)) {
+                return read_mapping(*divided, tree, path);
+            }
             report_.error(
                 node.mark, path,
                 shown(node) + " is not a mapping. Options here: " + one_of(tree.names()) + ".");
@@ -96,6 +100,24 @@ class OptionReader {
     }
 
   private:
+    // `name:orders` alone is a text for YAML. It is read as it was meant; nullopt if it is another
+    // text.
+    std::optional<Node> divide_joined(const Node& node, const OptionTree& tree,
+                                      const std::string& path) {
+        const auto colon = joined_colon(node.written);
+        if (!colon || node.quoted) return std::nullopt;
+        const std::string name = node.written.substr(0, *colon);
+        if (tree.find(name) == nullptr) return std::nullopt;
+        report_.error(node.mark, path, joined_colon_advice(node.written, *colon));
+        Node value = node;
+        value.text.erase(0, *colon + 1);
+        value.written.erase(0, *colon + 1);
+        return Node{.kind = Node::Kind::mapping,
+                    .mark = node.mark,
+                    .keys = {{name, node.mark}},
+                    .items = {std::move(value)}};
+    }
+
     void refuse(const Node::Key& key, const OptionTree& tree, const std::string& path) {
         const std::string here = path.empty() ? "at the top level" : "under `" + path + "`";
         std::string advice;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cli/configuration/values.h"
+#include "cli/configuration/yaml_faults.h"
 
 namespace onceward {
 namespace {
@@ -191,6 +192,9 @@ std::optional<FieldSource> read_source(const Written& at) {
 }
 
 std::optional<std::vector<ColumnOptions>> read_columns(const Written& at) {
+    if (const auto colon = joined_colon(at.node.written)) {
+        return at.error(joined_colon_advice(at.node.written, *colon));
+    }
     if (at.node.kind != Node::Kind::mapping || at.node.items.empty()) {
         return at.refuse(
             " is not a mapping of columns. Write a mapping from each column to its source, such as "

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/configuration/yaml_faults.h"
 #include "dedup/base/text.h"
 
 namespace onceward {
@@ -38,7 +39,8 @@ class TreeBuilder : public YAML::EventHandler {
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& value) override {
         refuse_extras(mark, tag, anchor);
-        last_scalar_ = mark_from(mark);
+        read_.scalar = mark_from(mark);
+        read_.quoted = tag == "!";
         take({.kind = Node::Kind::scalar,
               .mark = mark_from(mark),
               .text = value,
@@ -46,22 +48,30 @@ class TreeBuilder : public YAML::EventHandler {
               .quoted = tag == "!"});
     }
     void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                         YAML::EmitterStyle::value) override {
-        start(Node::Kind::sequence, mark, tag, anchor);
+                         YAML::EmitterStyle::value style) override {
+        start(Node::Kind::sequence, mark, tag, anchor, style);
     }
     void OnSequenceEnd() override { finish(); }
     void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                    YAML::EmitterStyle::value) override {
-        start(Node::Kind::mapping, mark, tag, anchor);
+                    YAML::EmitterStyle::value style) override {
+        start(Node::Kind::mapping, mark, tag, anchor, style);
     }
     void OnMapEnd() override { finish(); }
 
     std::optional<Node> root() { return std::move(root_); }
-    Mark last_scalar() const { return last_scalar_; }
+    YamlProgress progress() const {
+        YamlProgress read = read_;
+        if (open_.empty()) return read;
+        read.bracket = open_.back().node.mark;
+        const char* bracket = open_.back().node.kind == Node::Kind::mapping ? "{" : "[";
+        read.bracket_is = open_.back().flow ? bracket : "";
+        return read;
+    }
 
   private:
     struct Open {
         Node node;
+        bool flow = false;        // between brackets
         bool value_next = false;  // a mapping whose key was read
         bool duplicate = false;   // the value that comes belongs to a key that was there before
     };
@@ -78,9 +88,10 @@ class TreeBuilder : public YAML::EventHandler {
         }
     }
     void start(Node::Kind kind, const YAML::Mark& mark, const std::string& tag,
-               YAML::anchor_t anchor) {
+               YAML::anchor_t anchor, YAML::EmitterStyle::value style) {
         refuse_extras(mark, tag, anchor);
-        open_.push_back({.node = {.kind = kind, .mark = mark_from(mark)}});
+        open_.push_back({.node = {.kind = kind, .mark = mark_from(mark)},
+                         .flow = style == YAML::EmitterStyle::Flow});
     }
     void finish() {
         Node node = std::move(open_.back().node);
@@ -99,7 +110,22 @@ class TreeBuilder : public YAML::EventHandler {
         }
         open.value_next = false;
         // DANGER: a second value of the same key must not replace the first.
-        if (!std::exchange(open.duplicate, false)) open.node.items.push_back(std::move(node));
+        if (std::exchange(open.duplicate, false)) return;
+        if (node.kind == Node::Kind::null && open.node.kind == Node::Kind::mapping) {
+            divide_joined(open.node.keys.back(), node);
+        }
+        open.node.items.push_back(std::move(node));
+    }
+    // `amount:/amount` is a key without a value. It is read as it was meant, since all that follows
+    // from it would be reported too.
+    void divide_joined(Node::Key& key, Node& value) {
+        const auto colon = joined_colon(key.name);
+        if (!colon) return;
+        report_.error(key.mark, "", joined_colon_advice(key.name, *colon));
+        value.kind = Node::Kind::scalar;
+        value.mark = key.mark;
+        value.text = value.written = key.name.substr(*colon + 1);
+        key.name.resize(*colon);
     }
     void take_key(Open& open, const Node& node) {
         open.value_next = true;
@@ -122,7 +148,7 @@ class TreeBuilder : public YAML::EventHandler {
     Report& report_;
     std::vector<Open> open_;
     std::optional<Node> root_;
-    Mark last_scalar_{1, 1};
+    YamlProgress read_;
 };
 
 // Whether the text is UTF-8; else the report says where it is not. A zero byte counts as such a
@@ -163,7 +189,7 @@ Mark open_quote(const std::string& text) {
         } catch (const YAML::Exception& exception) {
             if (exception.msg == YAML::ErrorMsg::EOF_IN_SCALAR) continue;
         }
-        return builder.last_scalar();
+        return builder.progress().scalar;
     }
     return {1, 1};
 }
@@ -200,10 +226,9 @@ std::optional<Node> parse_yaml(const std::string& text, Report& report) {
                 open_quote(text), "",
                 "The quote that begins here is never closed. Close it in this line.");
         }
-        report.error(mark_from(exception.mark), "",
-                     "This is not valid YAML (" + exception.msg +
-                         "). Check this line and the one before it: indentation, quotes, colons.");
-        return std::nullopt;
+        const YamlFault fault =
+            yaml_fault(text, exception.msg, mark_from(exception.mark), builder.progress());
+        return report.error(fault.mark, "", fault.message);
     }
     return builder.root();
 }
