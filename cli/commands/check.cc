@@ -108,6 +108,7 @@ CheckResult look(const CheckOptions& options, const std::string& file) {
     if (loaded.usable()) check_setup(loaded);
     CheckResult result;
     result.findings = loaded.findings;
+    std::ranges::copy(loaded.passwords, std::back_inserter(result.findings));
     if (result.has_errors() || (!options.connect && options.sample == 0)) return result;
     result.add(check_brokers(loaded.configuration));
     result.add(check_registries(loaded.configuration));

@@ -130,6 +130,7 @@ LoadResult load_configuration_text(const std::string& text, const std::string& f
         read_configuration(*root, result.configuration, report);
         resolve_paths(result.configuration, folder);
         result.configuration.origins = option_origins(*root);
+        result.passwords = clear_passwords(*root);
         // If the root is not a mapping, nothing was read, not even the defaults.
         if (root->kind == Node::Kind::mapping) check_combinations(result.configuration, report);
     }

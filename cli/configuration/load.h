@@ -39,6 +39,7 @@ struct LoadResult {
     std::vector<Finding> findings;  // in the file's order
     // Options whose values depend on a variable that is not set.
     std::set<std::string> unknown{};
+    std::vector<Finding> passwords{};  // that the file holds: warnings for `check` alone
     bool usable() const;  // no error among the findings
 };
 

@@ -41,4 +41,8 @@ std::optional<Node> parse_yaml(const std::string& text, Report& report);
 void substitute(Node& node, const std::filesystem::path& folder, const LoadOptions& options,
                 Report& report);
 
+// A warning for each password that the file itself holds, in a connection string or as
+// `sasl.password`. It does not show the password.
+std::vector<Finding> clear_passwords(const Node& root);
+
 }  // namespace onceward

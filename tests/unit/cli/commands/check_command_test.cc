@@ -28,6 +28,23 @@ TEST(CheckCommand, TheStarterPassesAsItIs) {
     EXPECT_NE(answer.output.find("good, 1 warning"), std::string::npos) << answer.output;
 }
 
+TEST(CheckCommand, APasswordInTheFileIsAWarning) {
+    const cli_tests::Folder folder;
+    folder.write("onceward.yaml",
+                 "group: orders\npostgres: {dsn: 'host=localhost password=c4n4ry'}\n"
+                 "kafka: {bootstrap_servers: 'a:9092'}\ntopics:\n"
+                 "  - {name: a, key: {preset: idempotency-key}, sink: {table: a, columns: {id: "
+                 "/id}}}\n");
+    const Answer answer = folder.run("check");
+    EXPECT_EQ(answer.exit_code, 0);
+    EXPECT_NE(answer.output.find("good, 1 warning"), std::string::npos) << answer.output;
+    EXPECT_NE(answer.errors.find("onceward.yaml:2:17: warning: postgres.dsn: The password is in "
+                                 "the file. Write `${file:dsn.secret}` or use PGPASSWORD."),
+              std::string::npos)
+        << answer.errors;
+    EXPECT_EQ(answer.errors.find("c4n4ry"), std::string::npos);
+}
+
 // An editor resolves the path in its first line relative to the file itself.
 TEST(CheckCommand, TheStarterNamesASchemaThatItsNextLineWrites) {
     std::istringstream lines(run("init").output);

@@ -81,5 +81,35 @@ TEST(Secrets, NeverShowInFindings) {
     }
 }
 
+TEST(Secrets, APasswordThatTheFileHoldsIsARemarkForCheckAndIsNotShown) {
+    const std::string good = "    security.protocol: SSL\n";
+    for (const std::string& text : {
+             with("'host=localhost password=c4n4ry'", good),
+             with("'postgresql://user:c4n4ry@host/database'", good),
+             with("\"${DSN:-postgresql://user:c4n4ry@host/database}\"", good),
+             with("\"host=${HOST} password=${PASSWORD:-c4n4ry}\"", good),
+             with("host=localhost", good + "    sasl.password: c4n4ry\n"),
+         }) {
+        SCOPED_TRACE(text);
+        const LoadResult result = load(text, {{"HOST", "localhost"}});
+        ASSERT_EQ(result.passwords.size(), 1U);
+        EXPECT_EQ(result.passwords[0].severity, Finding::Severity::warning);
+        EXPECT_EQ(result.passwords[0].message.find("The password is in the file. Write "), 0U);
+        EXPECT_EQ(to_text(result.passwords[0], "f").find(canary), std::string::npos);
+        EXPECT_EQ(all_findings(result).find("The password is"), std::string::npos);
+    }
+    for (const std::string& text : {
+             with("\"${DSN}\"", good),
+             with("\"${file:dsn.secret}\"", good),
+             with("'host=localhost user=orders'", good),
+             with("\"host=localhost password=${PASSWORD}\"", good),
+             with("\"postgresql://user:${PASSWORD}@host/database\"", good),
+             with("host=localhost", good + "    sasl.password: ${PASSWORD}\n"),
+         }) {
+        SCOPED_TRACE(text);
+        EXPECT_TRUE(load(text, {{"PASSWORD", canary}}).passwords.empty());
+    }
+}
+
 }  // namespace
 }  // namespace onceward
