@@ -8,6 +8,7 @@
 #include "cli/commands/dlq_options.h"
 #include "cli/composition/registries.h"
 #include "cli/dlq/redrive.h"
+#include "cli/dlq/redrive_plan.h"
 #include "cli/operate/correction.h"
 #include "cli/operate/redrive_rules.h"
 #include "cli/operator/operator_options.h"

@@ -2,7 +2,7 @@
 // What the commands of `onceward dlq` share: which letters are meant. Plain values.
 
 #include "cli/dlq/letter_intake.h"
-#include "cli/dlq/redrive.h"
+#include "cli/dlq/redrive_plan.h"
 #include "cli/operator/operator_options.h"
 
 namespace onceward {

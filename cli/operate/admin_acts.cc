@@ -5,6 +5,7 @@
 
 #include "cli/configuration/databases.h"
 #include "cli/dlq/redrive.h"
+#include "cli/dlq/redrive_plan.h"
 #include "cli/keys/key_lookup.h"
 #include "cli/keys/key_scope.h"
 #include "cli/operate/act_body.h"

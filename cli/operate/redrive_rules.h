@@ -2,7 +2,7 @@
 // What a redrive has to know about its topic. Pure.
 
 #include "cli/configuration/configuration.h"
-#include "cli/dlq/redrive.h"
+#include "cli/dlq/redrive_plan.h"
 
 namespace onceward {
 

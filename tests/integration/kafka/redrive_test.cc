@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/dlq/redrive_plan.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 

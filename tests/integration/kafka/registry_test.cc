@@ -6,6 +6,7 @@
 
 #include "cli/composition/registries.h"
 #include "cli/dlq/redrive.h"
+#include "cli/dlq/redrive_plan.h"
 #include "tests/integration/kafka/avro_bytes.h"
 #include "tests/integration/kafka/scene.h"
 #include "tests/integration/kafka/stand_in_registry.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/dlq/redrive.h"
+#include "cli/dlq/redrive_plan.h"
 #include "sinks/dead_letters/dead_letter_sink.h"
 
 namespace onceward {
