@@ -48,6 +48,10 @@ Connection::Names matching_letters(const Connection& connection) {
         {"matching", replaced(std::string(sql::dlq_matching), "{schema}", connection.schema())}};
 }
 
+bool holds_its_key(const Letter& letter) {
+    return letter.record_key && letter.error_class != to_text(Rejection::Kind::hot_key);
+}
+
 std::vector<LetterGroup> summarize_letters(Connection& connection, const DeadLetterFilter& filter) {
     const QueryResult rows =
         connection.query(sql::dlq_summary, parameters_of(filter), matching_letters(connection));

@@ -55,6 +55,10 @@ struct Letter {
     bool forgotten = false;
 };
 
+// Whether, with `order: by_key`, messages of the same record key wait for it while it is open.
+// Copies of hot keys hold back no message.
+bool holds_its_key(const Letter& letter);
+
 // Letters of one cause.
 struct LetterGroup {
     std::string topic;

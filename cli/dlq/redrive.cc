@@ -148,7 +148,7 @@ class Redrive {
         report_.delivered += static_cast<std::int64_t>(delivered_.size());
         for (const Letter* letter : page.letters) {
             const bool arrived = std::ranges::find(delivered_, letter->number) != delivered_.end();
-            if (!arrived && letter->record_key) held_.insert(*letter->record_key);
+            if (!arrived && holds_its_key(*letter)) held_.insert(*letter->record_key);
         }
         delivered_.clear();
     }

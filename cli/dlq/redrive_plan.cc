@@ -30,7 +30,7 @@ RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules)
     for (Letter& letter : letters) {
         if (goes(letter)) {
             plan.letters.push_back(std::move(letter));
-        } else if (letter.record_key) {
+        } else if (holds_its_key(letter)) {
             held.insert(*letter.record_key);
         }
     }

@@ -29,7 +29,7 @@ struct RedrivePlan {
 RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules);
 
 // What `filter` picks, and with by_key also the open letters under the same record keys, whether
-// the filter picks them or not.
+// the filter picks them or not; of these no copies of hot keys.
 std::vector<Letter> select_for_redrive(Connection& connection, const DeadLetterFilter& filter,
                                        bool by_key);
 

@@ -279,6 +279,20 @@ TEST_F(DeadLetters, WithOrderByKeyAKeyGoesAsAWholeAndInOrder) {
     EXPECT_EQ(states(), "5 f f f, 6 t t t, 7 f f f");
 }
 
+// There may be hundreds of thousands of them.
+TEST_F(DeadLetters, WithOrderByKeyCopiesOfAHotKeyGoOnlyIfTheyAreSelected) {
+    const std::string by_key = "    order: by_key\n";
+    letter(5, "k-5", "sink", "a");
+    letter(6, "k-6", "hot_key", "a");
+    EXPECT_EQ(dlq({"redrive", "--topic", "orders", "--yes", "--class", "sink"}, by_key).exit_code,
+              0);
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-5"));
+    EXPECT_EQ(states(), "5 f f f, 6 t t t");
+    EXPECT_EQ(
+        dlq({"redrive", "--topic", "orders", "--yes", "--class", "hot_key"}, by_key).exit_code, 0);
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-5", "payload of k-6"));
+}
+
 TEST_F(DeadLetters, AnotherRedriveOfTheTopicIsWaitedForByHand) {
     letter(1, "k-1");
     Connection other(schema_.owner());

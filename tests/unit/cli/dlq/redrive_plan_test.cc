@@ -45,6 +45,15 @@ TEST(RedrivePlan, WithOrderByKeyALetterThatStaysKeepsItsKey) {
     EXPECT_EQ(plan.behind, 1);
 }
 
+TEST(RedrivePlan, WithOrderByKeyACopyOfAHotKeyThatStaysKeepsNoKey) {
+    std::vector<Letter> letters{letter(1, "a", 5), letter(2, "a")};
+    letters[0].error_class = "hot_key";
+    const RedrivePlan plan = plan_redrive(letters, {.by_key = true, .tries_max = 5});
+    EXPECT_THAT(numbers(plan), ElementsAre(2));
+    EXPECT_EQ(plan.exhausted, 1);
+    EXPECT_EQ(plan.behind, 0);
+}
+
 TEST(RedrivePlan, WithOrderByKeyTheLogsOrderIsKept) {
     // A rewind opened the later of them first.
     EXPECT_THAT(numbers(plan_redrive({letter(1, "a"), letter(2, "a")}, {.by_key = true})),
