@@ -270,11 +270,10 @@ int discard(const DlqOptions& options) {
     const OperatorSetup setup = operator_setup(options, "dlq discard", options.topic);
     const DeadLetterFilter filter = filter_of(options, setup, {"open"});
     Connection connection = writing_session(setup);
-    const std::vector<std::int64_t> numbers = numbers_of(select_letters(connection, filter));
-    const auto picked = static_cast<std::int64_t>(numbers.size());
+    const std::vector<Letter> letters = select_letters(connection, filter);
+    const auto picked = static_cast<std::int64_t>(letters.size());
     const std::int64_t gone =
-        options.really() ? discard_unchanged(connection, numbers, filter.states, options.reason)
-                         : 0;
+        options.really() ? discard_unchanged(connection, letters, options.reason) : 0;
     const std::int64_t left = options.really() ? picked - gone : 0;
     print_answer(
         options.json,
@@ -284,7 +283,7 @@ int discard(const DlqOptions& options) {
                            "it with --yes\n");
     warn_if(left > 0, "left " + std::to_string(left) +
                           ", which a redrive or somebody else has dealt with meanwhile");
-    return numbers.empty() ? exit_not_found : exit_ok;
+    return letters.empty() ? exit_not_found : exit_ok;
 }
 
 void add_redrive_options(CLI::App& command, DlqOptions& options) {

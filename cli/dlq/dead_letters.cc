@@ -48,6 +48,11 @@ Connection::Names matching_letters(const Connection& connection) {
         {"matching", replaced(std::string(sql::dlq_matching), "{schema}", connection.schema())}};
 }
 
+Connection::Names unchanged_letters(const Connection& connection) {
+    return {
+        {"unchanged", replaced(std::string(sql::dlq_unchanged), "{schema}", connection.schema())}};
+}
+
 bool holds_its_key(const Letter& letter) {
     return letter.record_key && letter.error_class != to_text(Rejection::Kind::hot_key);
 }
@@ -99,12 +104,15 @@ std::vector<std::int64_t> numbers_of(const std::vector<Letter>& letters) {
     return numbers;
 }
 
-std::int64_t discard_unchanged(Connection& connection, const std::vector<std::int64_t>& numbers,
-                               const std::vector<std::string>& states, const std::string& reason) {
-    if (numbers.empty()) return 0;
-    const Parameters parameters =
-        Parameters{}.integers(numbers).text(reason).texts(views(states));
-    return connection.query(sql::dlq_discard, parameters).integer(0, 0);
+std::int64_t discard_unchanged(Connection& connection, const std::vector<Letter>& letters,
+                               const std::string& reason) {
+    if (letters.empty()) return 0;
+    std::vector<std::optional<std::string_view>> states;
+    for (const Letter& letter : letters) states.emplace_back(letter.state);
+    return connection
+        .query(sql::dlq_discard, Parameters{numbers_of(letters), reason, states},
+               unchanged_letters(connection))
+        .integer(0, 0);
 }
 
 std::vector<StoredHeader> stored_headers(std::string_view json) {

@@ -83,10 +83,12 @@ nlohmann::json to_json(const LetterGroup& group);
 std::vector<Letter> select_letters(Connection& connection, const DeadLetterFilter& filter);
 std::vector<std::int64_t> numbers_of(const std::vector<Letter>& letters);
 
-// Deletes those of the letters that are still in one of the states by which they were selected, and
-// writes down the reason. Returns how many. The others stay: somebody else deals with them.
-std::int64_t discard_unchanged(Connection& connection, const std::vector<std::int64_t>& numbers,
-                               const std::vector<std::string>& states, const std::string& reason);
+// Deletes those of the letters that are still in the state in which they were selected, and writes
+// down the reason. Returns how many. The others stay: somebody else deals with them.
+std::int64_t discard_unchanged(Connection& connection, const std::vector<Letter>& letters,
+                               const std::string& reason);
+// The {unchanged} of queries that change letters: those of $1 that are still in their state of $3.
+Connection::Names unchanged_letters(const Connection& connection);
 
 // A header as the table holds it.
 struct StoredHeader {

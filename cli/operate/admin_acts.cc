@@ -163,12 +163,11 @@ nlohmann::json discard_letters(Act& act) {
     act.reason = dry_run ? act.body.text("reason") : act.body.needed("reason");
     act.body.end();
     Connection connection = act.session(topic.name);
-    const std::vector<std::int64_t> numbers = numbers_of(select_letters(connection, filter));
-    const auto picked = static_cast<std::int64_t>(numbers.size());
-    const std::int64_t gone =
-        dry_run ? 0 : discard_unchanged(connection, numbers, filter.states, act.reason);
+    const std::vector<Letter> letters = select_letters(connection, filter);
+    const auto picked = static_cast<std::int64_t>(letters.size());
+    const std::int64_t gone = dry_run ? 0 : discard_unchanged(connection, letters, act.reason);
     return {{"picked", picked},
-            {"numbers", numbers},
+            {"numbers", numbers_of(letters)},
             {"discarded", gone},
             {"left", dry_run ? 0 : picked - gone},
             {"done", gone > 0}};

@@ -58,6 +58,15 @@ TEST_F(DiscardDuringARedrive, LeavesALetterThatTheRedriveMarksAfterItWasSelected
     EXPECT_EQ(database().value("SELECT record_offset FROM discarded_dead_letters"), "2");
 }
 
+// The operator has seen an open letter, not one that may be on its way.
+TEST_F(DiscardDuringARedrive, LeavesSuchALetterAlsoIfLettersInAnyStateWereSelected) {
+    const Outcome outcome =
+        discard_while_marked("resolved_at = now(), redrive_began_at = now()", {"--state", "all"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("discarded 1;"));
+    EXPECT_EQ(kept(), "1");
+}
+
 TEST_F(DiscardDuringARedrive, TakesALetterThatIsStillOpenAfterTheWait) {
     const Outcome outcome = discard_while_marked("redrive_began_at = NULL");
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
