@@ -192,14 +192,20 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
     nlohmann::json answer = counts_of(redriven, report.delivered == all);
     answer["delivered"] = report.delivered;
     answer["reopened"] = report.reopened;
+    answer["left"] = report.left;
     print_answer(options.json, answer, "sent again {delivered} of {picked}\n");
     if (report.delivered == all) return exit_ok;
-    const std::int64_t marked = all - report.delivered - report.reopened;
-    warn_if(marked > 0,
-            std::to_string(marked) + " stay marked as redriving; the next redrive sends them");
+    warn_if(report.left > 0,
+            "left " + std::to_string(report.left) +
+                (by_key ? ": they, or other letters of their record keys, changed meanwhile; run "
+                          "it again"
+                        : ", which somebody has dealt with meanwhile"));
+    warn_if(report.marked > 0, std::to_string(report.marked) +
+                                   " stay marked as redriving; the next redrive sends them");
     warn_if(report.reopened > 0,
-            std::to_string(report.reopened) + " were not sent, and are open as before");
+            std::to_string(report.reopened) + " were not sent, and are as they were before");
     warn_if(!report.first_failure.empty(), "Kafka says: " + report.first_failure);
+    if (report.delivered + report.left == all) return exit_ok;
     return stop_requested() ? exit_interrupted : exit_failure;
 }
 

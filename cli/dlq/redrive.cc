@@ -1,6 +1,7 @@
 #include "cli/dlq/redrive.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -59,55 +60,99 @@ class Redrive {
     }
 
     RedriveReport run(const std::vector<Letter>& letters) {
-        const std::string target = options_.group + "/" + options_.topic;
-        note_correction(target);
-        connection_.query(sql::dlq_redrive_begin, {numbers_of(letters), target});
+        for (const Letter& letter : letters) {
+            if (letter.record_key) of_key_[*letter.record_key].push_back(&letter);
+        }
         Page page;
         const auto send_page = [&] { send(std::exchange(page, {})); };
         for (const Letter& letter : letters) {
             // DANGER: send it only after Kafka's answer to the letter before it with the same
             // record key. That answer may be a refusal, and this letter would take its place.
             if (options_.by_key && page.has_key_of(letter)) send_page();
+            if (follows_a_failed_one(letter)) continue;
             page.add(letter);
             if (page.letters.size() >= page_letters() || page.bytes >= page_bytes) send_page();
         }
         send_page();
-        reopen(letters);
-        const auto all = static_cast<std::int64_t>(letters.size());
-        const nlohmann::json counts{{"letters", all},
+        std::vector<const Letter*> all;
+        for (const Letter& letter : letters) all.push_back(&letter);
+        reopen(all);
+        const auto count = static_cast<std::int64_t>(letters.size());
+        report_.marked = static_cast<std::int64_t>(marked_.size());
+        report_.reopened = count - report_.delivered - report_.marked - report_.left;
+        const nlohmann::json counts{{"letters", count},
                                     {"delivered", report_.delivered},
-                                    {"reopened", report_.reopened}};
+                                    {"reopened", report_.reopened},
+                                    {"left", report_.left}};
         connection_.query(sql::audit_write,
-                          {"dlq redrive", target, report_.delivered == all ? "done" : "incomplete",
-                           counts.dump()});
+                          {"dlq redrive", target_,
+                           report_.delivered == count ? "done" : "incomplete", counts.dump()});
         return report_;
     }
 
   private:
-    bool behind_a_failed_one(const Letter& letter) const {
+    bool follows_a_failed_one(const Letter& letter) const {
         return options_.by_key && letter.record_key && held_.contains(*letter.record_key);
     }
 
+    // The letter, and with by_key all others of its record key.
+    std::vector<const Letter*> with_its_key(const Letter& letter) const {
+        if (!options_.by_key || !letter.record_key) return {&letter};
+        return of_key_.at(*letter.record_key);
+    }
+
+    // Marks the page's letters, and with by_key those of their record keys that come later: the
+    // first copy would wait for an open one. Returns the numbers of those of the page that go.
+    std::vector<std::int64_t> mark(const Page& page) {
+        std::vector<std::int64_t> numbers;
+        std::vector<std::optional<std::string_view>> states;
+        for (const Letter* letter : page.letters) {
+            if (asked_.contains(letter->number)) continue;
+            for (const Letter* one : with_its_key(*letter)) {
+                asked_.insert(one->number);
+                numbers.push_back(one->number);
+                states.emplace_back(one->state);
+            }
+        }
+        if (!numbers.empty()) {
+            const QueryResult marked = connection_.query(
+                sql::dlq_redrive_begin, Parameters{numbers, target_, states, options_.by_key},
+                unchanged_letters(connection_));
+            for (int row = 0; row < marked.rows(); ++row) marked_.insert(marked.integer(row, 0));
+            report_.left += static_cast<std::int64_t>(numbers.size()) - marked.rows();
+        }
+        std::vector<std::int64_t> going;
+        for (const Letter* letter : page.letters) {
+            if (marked_.contains(letter->number)) going.push_back(letter->number);
+        }
+        return going;
+    }
+
     // Written before it is sent: if the process dies then, the row says what may be in the log.
-    void note_correction(const std::string& target) {
+    void note_correction(const std::vector<std::int64_t>& going) {
         if (!options_.correction) return;
-        const std::string& payload = options_.correction->payload;
-        const nlohmann::json details{{"number", options_.correction->number},
+        const auto& [number, payload] = *options_.correction;
+        if (std::ranges::find(going, number) == going.end()) return;
+        const nlohmann::json details{{"number", number},
                                      {"payload_bytes", payload.size()},
                                      {"payload_digest", uuid_text(digest_of_bytes(payload))}};
-        connection_.query(sql::audit_write, {"dlq correct", target, "began", details.dump()});
+        connection_.query(sql::audit_write, {"dlq correct", target_, "began", details.dump()});
     }
 
     // Reopens letters of which certainly no copy is in a log, now or from before.
-    void reopen(const std::vector<Letter>& letters) {
+    void reopen(const std::vector<const Letter*>& letters) {
         std::vector<std::int64_t> numbers;
-        for (const Letter& letter : letters) {
-            const bool was_open = letter.state == "open" && !letter.sent_before;
-            if (was_open && !handed_.contains(letter.number)) numbers.push_back(letter.number);
+        for (const Letter* letter : letters) {
+            const bool unsent =
+                marked_.contains(letter->number) && !handed_.contains(letter->number);
+            const bool was_open = letter->state == "open" && !letter->sent_before;
+            if (unsent && was_open) numbers.push_back(letter->number);
         }
         if (numbers.empty()) return;
-        connection_.query(sql::dlq_redrive_reopen, {numbers});
-        report_.reopened = static_cast<std::int64_t>(numbers.size());
+        const QueryResult reopened = connection_.query(sql::dlq_redrive_reopen, {numbers});
+        // The rest was discarded meanwhile.
+        report_.left += static_cast<std::int64_t>(numbers.size()) - reopened.affected();
+        for (const std::int64_t number : numbers) marked_.erase(number);
     }
 
     void failed(std::int64_t number, const std::string& error) {
@@ -115,7 +160,7 @@ class Redrive {
         report_.first_failure = "dead letter " + std::to_string(number) + ": " + error;
     }
 
-    // How many letters are freed together: they are sent within a second or so.
+    // How many letters are marked and freed together: they are sent within a second or so.
     std::size_t page_letters() const {
         if (!options_.rate) return most_letters;
         return static_cast<std::size_t>(
@@ -123,17 +168,17 @@ class Redrive {
     }
 
     void send(const Page& page) {
-        std::vector<std::int64_t> numbers;
-        for (const Letter* letter : page.letters) {
-            if (!behind_a_failed_one(*letter)) numbers.push_back(letter->number);
-        }
-        if (numbers.empty()) return;
+        if (page.letters.empty()) return;
         wait_for_turn();
         if (options_.stopped()) return;
-        // DANGER: free the keys only when their copies are about to be sent. If a letter were freed
-        // and then not sent, a later duplicate would trigger the call.
-        connection_.query(sql::dlq_redrive_free, {numbers});
-        for (const DeadLetterRecord& record : read_records(connection_, numbers)) {
+        // DANGER: mark letters and free their keys only when their copies are about to be sent. If
+        // they were not sent then, they would hold back no message, and a later duplicate would
+        // trigger the call.
+        const std::vector<std::int64_t> going = mark(page);
+        if (going.empty()) return;
+        note_correction(going);
+        connection_.query(sql::dlq_redrive_free, {going});
+        for (const DeadLetterRecord& record : read_records(connection_, going)) {
             wait_for_turn();
             if (options_.stopped()) break;
             send(record);
@@ -146,11 +191,21 @@ class Redrive {
         // arrived would count as sent, and the message as dealt with.
         connection_.query(sql::dlq_redrive_end, {delivered_});
         report_.delivered += static_cast<std::int64_t>(delivered_.size());
+        for (const std::int64_t number : std::exchange(delivered_, {})) marked_.erase(number);
+        hold(page);
+    }
+
+    // What did not arrive is open again at once, with what follows it under its record key.
+    void hold(const Page& page) {
+        std::vector<const Letter*> back;
         for (const Letter* letter : page.letters) {
-            const bool arrived = std::ranges::find(delivered_, letter->number) != delivered_.end();
-            if (!arrived && holds_its_key(*letter)) held_.insert(*letter->record_key);
+            if (!marked_.contains(letter->number)) continue;
+            if (holds_its_key(*letter)) held_.insert(*letter->record_key);
+            const std::vector<const Letter*> all =
+                holds_its_key(*letter) ? with_its_key(*letter) : std::vector{letter};
+            back.insert(back.end(), all.begin(), all.end());
         }
-        delivered_.clear();
+        reopen(back);
     }
 
     void send(const DeadLetterRecord& record) {
@@ -196,6 +251,11 @@ class Redrive {
 
     Connection& connection_;
     const RedriveOptions& options_;
+    const std::string target_ = options_.group + "/" + options_.topic;  // in the audit log
+    // The letters by their record keys.
+    std::map<std::string, std::vector<const Letter*>> of_key_;
+    std::set<std::int64_t> asked_;         // each letter is marked at most once
+    std::set<std::int64_t> marked_;        // and neither delivered nor open again
     std::vector<std::int64_t> delivered_;  // of this page
     std::set<std::string> held_;           // record keys of what did not arrive
     std::set<std::int64_t> handed_;        // to the producer, and not refused for good

@@ -1,9 +1,10 @@
 #pragma once
 // Sends dead letters to their topic again: key, payload and headers as they were, in the partition
-// that they came from, with one more header that counts the tries. A letter is marked before its
-// copy is produced and again when Kafka has it. DANGER: if a redrive ends between the two, the
-// letter is produced again. The idempotency key makes a second copy a duplicate; a lost copy could
-// not be made good. Used by one thread; throws PostgresError and ProducerError.
+// that they came from, with one more header that counts the tries. A letter is marked right before
+// its copy is produced, if it is still in the state in which it was selected, and again when Kafka
+// has the copy. DANGER: if a redrive ends between the two, the letter is produced again. The
+// idempotency key makes a second copy a duplicate; a lost copy could not be made good. Used by one
+// thread; throws PostgresError and ProducerError.
 
 #include <functional>
 
@@ -31,7 +32,9 @@ struct RedriveOptions {
     std::string topic;
     std::string group = {};      // for the audit log
     std::optional<double> rate;  // records/s at most
-    bool by_key = false;         // as in the rules: none goes before one of its record key
+    // As in the rules: none goes before one of its record key, and the letters of a record key are
+    // marked together, when the first of them goes.
+    bool by_key = false;
     std::optional<Correction> correction = {};
     // Whether the user wants it to end.
     std::function<bool()> stopped = [] { return false; };
@@ -42,7 +45,10 @@ struct RedriveOptions {
 struct RedriveReport {
     std::int64_t sent = 0;
     std::int64_t delivered = 0;  // and marked so
-    std::int64_t reopened = 0;   // not sent, or refused by Kafka for good: open again
+    std::int64_t marked = 0;     // may be in the log: stay `redriving`
+    std::int64_t reopened = 0;   // not sent, or refused by Kafka for good: as they were before
+    // Not sent because it, or with by_key its record key's letters, changed after the selection.
+    std::int64_t left = 0;
     std::string first_failure;   // with the letter's number; '' if there was none
 };
 

@@ -151,6 +151,7 @@ nlohmann::json redrive_letters(Act& act) {
                  .stopped = act.asked.stopped});
     answer["delivered"] = report.delivered;
     answer["reopened"] = report.reopened;
+    answer["left"] = report.left;
     answer["failure"] = report.first_failure;
     answer["done"] = report.delivered == static_cast<std::int64_t>(plan.letters.size());
     return answer;

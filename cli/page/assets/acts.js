@@ -13,8 +13,8 @@ const selected = (answer) => answer.picked + answer.exhausted + answer.behind + 
 function redriven(answer, trial) {
     if (answer.failure) return `${answer.delivered} sent, then: ${answer.failure}`;
     const kept = [[answer.exhausted, 'tried too often'], [answer.behind, 'behind another one'],
-        [answer.uncertain, 'perhaps sent before']].filter(([n]) => n > 0)
-        .map(([n, why]) => `${n} ${why}`);
+        [answer.uncertain, 'perhaps sent before'], [answer.left, 'changed meanwhile']]
+        .filter(([n]) => n > 0).map(([n, why]) => `${n} ${why}`);
     const rest = kept.length ? ` Left out: ${kept.join(', ')}.` : '';
     if (!trial) return `${picked(answer)} would be sent.${rest}`;
     const sent = answer.done || !answer.picked ? `${picked(answer)} sent.`

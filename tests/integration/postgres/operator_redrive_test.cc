@@ -1,0 +1,163 @@
+// What a redrive marks, and when: letters change while it is under way, or it ends too early.
+
+#include <future>
+
+#include "cli/dlq/redrive.h"
+#include "tests/integration/postgres/dead_letter_scene.h"
+#include "tests/support/eventually.h"
+
+namespace onceward::operator_tests {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class RedriveMarks : public DeadLetters {
+  protected:
+    std::vector<Letter> selected() {
+        Connection operators(schema_.owner());
+        return select_letters(operators, {.group = "billing", .topic = "orders", .limit = 10});
+    }
+    RedriveOptions sending(bool by_key = false) {
+        RedriveOptions options;
+        options.producer.bootstrap_servers = cluster_.bootstrap_servers();
+        options.topic = "orders";
+        options.group = "billing";
+        options.by_key = by_key;
+        return options;
+    }
+    RedriveReport send(const std::vector<Letter>& letters, const RedriveOptions& options) {
+        Connection operators(schema_.owner());
+        return redrive(operators, letters, options);
+    }
+    // Ends as if it was killed when the first letter was sent. A letter a second: each is a page.
+    void send_and_end(const std::vector<Letter>& letters, RedriveOptions options) {
+        options.rate = 1.0;
+        options.progress = [](std::int64_t) { throw std::runtime_error("killed"); };
+        EXPECT_THROW(send(letters, options), std::runtime_error);
+    }
+    std::string marked_in_audit() {
+        return database().value(
+            "SELECT coalesce(string_agg(details ->> 'letters', ' ' ORDER BY entry), '') "
+            "FROM audit_log WHERE act = 'dlq redrive' AND outcome = 'began'");
+    }
+};
+
+TEST_F(RedriveMarks, AnInterruptedOneHasMarkedOnlyWhatItWasSending) {
+    for (int i = 1; i <= 3; ++i) letter(i, "k-" + std::to_string(i));
+    send_and_end(selected(), sending());
+    EXPECT_EQ(states(), "1 f f t, 2 t t t, 3 t t t");
+    EXPECT_EQ(marked_in_audit(), "1");
+}
+
+// With the selection's own state: somebody has dealt with the others before they were marked.
+TEST_F(RedriveMarks, LettersThatWereResolvedOrDiscardedAfterTheSelectionAreLeft) {
+    for (int i = 1; i <= 3; ++i) letter(i, "k-" + std::to_string(i));
+    const std::vector<Letter> letters = selected();
+    database().execute("UPDATE dead_letters SET resolved_at = now() WHERE record_offset = 1");
+    database().execute("DELETE FROM dead_letters WHERE record_offset = 2");
+    const RedriveReport report = send(letters, sending());
+    EXPECT_EQ(report.delivered, 1);
+    EXPECT_EQ(report.left, 2);
+    EXPECT_EQ(report.marked, 0);
+    EXPECT_EQ(report.reopened, 0);
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-3"));
+    EXPECT_EQ(states(), "1 f t t, 3 f f f");
+    EXPECT_EQ(marked_in_audit(), "1");
+}
+
+// A rewind is under way, and commits while the redrive waits for its locks.
+TEST_F(RedriveMarks, TheStateIsCheckedAfterTheWaitForARow) {
+    for (int i = 1; i <= 3; ++i) letter(i, "k-" + std::to_string(i));
+    Database rewind(schema_.server().dsn);
+    const std::string table = schema_.name() + ".dead_letters";
+    rewind.execute("BEGIN; UPDATE " + table + " SET resolved_at = now() WHERE record_offset = 1; " +
+                   "UPDATE " + table + " SET attempts = 2 WHERE record_offset = 2");
+    auto outcome = std::async(std::launch::async, [&] {
+        return dlq({"redrive", "--topic", "orders", "--yes"});
+    });
+    EXPECT_TRUE(support::eventually(20s, [&] {
+        return database().number("SELECT count(*) FROM pg_stat_activity WHERE " +
+                                 std::to_string(rewind.pid()) +
+                                 " = ANY (pg_blocking_pids(pid))") == 1;
+    }));
+    rewind.execute("COMMIT");
+    const Outcome redriven = outcome.get();
+    EXPECT_EQ(redriven.exit_code, 0) << redriven.output;
+    EXPECT_THAT(redriven.output, HasSubstr("sent again 2 of 3"));
+    EXPECT_THAT(redriven.output, HasSubstr("left 1, which somebody has dealt with meanwhile"));
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-2", "payload of k-3"));
+    EXPECT_EQ(states(), "1 f t t, 2 f f f, 3 f f f");
+}
+
+// An open letter of the key would make the first copy a dead letter.
+TEST_F(RedriveMarks, WithOrderByKeyAKeysLettersAreMarkedWithItsFirst) {
+    letter(1, "k-1", "sink", "a");
+    letter(2, "k-2", "behind", "a");
+    letter(3, "k-3", "sink", "b");
+    send_and_end(selected(), sending(true));
+    EXPECT_EQ(states(), "1 f f t, 2 f f t, 3 t t t");
+}
+
+TEST_F(RedriveMarks, WithOrderByKeyAKeyOfWhichALetterHasChangedIsLeft) {
+    letter(1, "k-1", "sink", "a");
+    letter(2, "k-2", "behind", "a");
+    letter(3, "k-3", "sink", "b");
+    const std::vector<Letter> letters = selected();
+    database().execute("UPDATE dead_letters SET resolved_at = now() WHERE record_offset = 2");
+    const RedriveReport report = send(letters, sending(true));
+    EXPECT_EQ(report.delivered, 1);
+    EXPECT_EQ(report.left, 2);
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-3"));
+    EXPECT_EQ(states(), "1 t t t, 2 f t t, 3 f f f");
+}
+
+// It came after the selection. It would go before the copies, which would be dead letters again.
+TEST_F(RedriveMarks, WithOrderByKeyAKeyWithAnotherOpenLetterIsLeft) {
+    letter(1, "k-1", "sink", "a");
+    letter(2, "k-2", "sink", "b");
+    const std::vector<Letter> letters = selected();
+    letter(3, "k-3", "behind", "a");
+    letter(4, "k-4", "hot_key", "b");
+    const RedriveReport report = send(letters, sending(true));
+    EXPECT_EQ(report.delivered, 1) << "a copy of a hot key holds nothing back";
+    EXPECT_EQ(report.left, 1);
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-2"));
+    EXPECT_EQ(states(), "1 t t t, 2 f f f, 3 t t t, 4 t t t");
+}
+
+TEST_F(RedriveMarks, OneThatIsStoppedReportsWhatItHasNotReachedAsItWas) {
+    letter(1, "k-1", "sink", "a");
+    letter(2, "k-2", "behind", "a");
+    letter(3, "k-3", "sink", "b");
+    database().execute(
+        "UPDATE dead_letters SET redrive_began_at = now(), resolved_at = now() "
+        "WHERE record_offset = 3");
+    RedriveOptions options = sending(true);
+    options.rate = 1.0;
+    options.stopped = [&] {
+        return database().number("SELECT count(*) FROM dead_letters "
+                                 "WHERE redriven_at IS NOT NULL") > 0;
+    };
+    const RedriveReport report = send(selected(), options);
+    EXPECT_EQ(report.delivered, 1);
+    EXPECT_EQ(report.marked, 0);
+    EXPECT_EQ(report.reopened, 2) << "one was marked with its key, one was not reached";
+    EXPECT_EQ(states(), "1 f f f, 2 t t t, 3 f f t");
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-1"));
+}
+
+TEST_F(RedriveMarks, ACorrectionOfALetterThatWasDiscardedIsNotInTheAuditLog) {
+    letter(1, "k-1");
+    const std::vector<Letter> letters = selected();
+    database().execute("DELETE FROM dead_letters");
+    RedriveOptions options = sending();
+    options.correction = Correction{letters.at(0).number, "fixed"};
+    EXPECT_EQ(send(letters, options).left, 1);
+    EXPECT_THAT(payloads(), IsEmpty());
+    EXPECT_EQ(database().number("SELECT count(*) FROM audit_log WHERE act = 'dlq correct'"), 0);
+}
+
+}  // namespace
+}  // namespace onceward::operator_tests
