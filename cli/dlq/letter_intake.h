@@ -2,7 +2,8 @@
 // Takes the letters of a topic of dead letters into the table, where they can be seen and sent
 // again like any others: those of Onceward, of Kafka Connect and of Spring. A letter is known by
 // its place in its own topic's log, so that the same topic may be read again. All of it is one
-// transaction, which only commit() commits. Used by one thread; throws PostgresError.
+// transaction, which begins with the first letter, and which only commit() commits. Used by one
+// thread; throws PostgresError.
 
 #include <nlohmann/json_fwd.hpp>
 #include <set>
@@ -45,11 +46,12 @@ nlohmann::json to_json(const TakenLetters& taken);
 class LetterIntake {
   public:
     LetterIntake(Connection& connection, LetterIntakeOptions options)
-        : options_(std::move(options)), transaction_(connection) {}
+        : options_(std::move(options)),
+          transaction_(connection, OwnedTransaction::Begin::with_first) {}
     // Records of the topic of dead letters, in their order. Those beyond the limit are left out.
     void take(std::span<const Record> records);
     bool full() const;
-    // With a row in the audit log.
+    // With a row in the audit log. REQUIRES: a letter was taken.
     void commit();
     const TakenLetters& taken() const { return taken_; }
 
