@@ -64,7 +64,7 @@ std::optional<KnownReplay> find_replay(Connection& connection, const ReplayReque
 // find_replay() has it, and until it ends no claim expires in a ledger that its topic feeds, unless
 // it goes past dedup. The caller has to check after this call what expired before it.
 bool begin_replay(Connection& connection, const ReplayRequest& request);
-// Ends it where it stands. A run that still goes on finds its fences gone, and throws.
+// Ends it where it stands. A run that still continues finds its fences gone, and throws.
 void end_replay(Connection& connection, const ReplayRequest& request, const KnownReplay& replay);
 
 struct ReplayOptions {

@@ -130,8 +130,8 @@ class Assignment {
     };
     PauseChange set_paused(std::map<std::string, std::string> topics);
 
-    // Of those that are due, the one that failed the fewest times for want of an answer, and of
-    // these the one that is due for the longest time.
+    // Returns the one of those that are due that failed the fewest times for want of an answer. If
+    // several did, the one that is due for the longest time.
     std::optional<TopicPartition> next_take_over(Clock::time_point now) const;
     std::vector<Seek> seeks() const;
     std::vector<TopicPartition> due_retries(Clock::time_point now) const;

@@ -45,7 +45,8 @@ class RefusalSearch {
     // Returns the messages that are refused on their own, in their order; empty if none is. Throws
     // what no single message caused: a PostgresError that is to be retried, one that every message
     // gets, or, unless `tried_again`, one whose action is `stop` and that more than a few messages
-    // get; SinkMismatch likewise. REQUIRES: their keys are claimed in this transaction, which the caller rolls back.
+    // get; SinkMismatch likewise. REQUIRES: their keys are claimed in this transaction, which the
+    // caller rolls back.
     std::vector<Refusal> run(Transaction& transaction, const Target& target,
                              std::span<const Message* const> messages);
     // Whether at least one of so many messages is refused at the rate of the last search. Then a

@@ -95,8 +95,8 @@ struct PassMemory {
 class RetentionJob {
   public:
     explicit RetentionJob(RetentionOptions options);
-    // Runs until `stop` is requested, which cancels the statement that runs then. What it would have
-    // done, a later pass does.
+    // Runs until `stop` is requested, which cancels the statement that runs then. A later pass does
+    // what it would have done.
     void run(std::stop_token stop);
     // Works on these ledgers from the next pass on; the pace stays. Thread-safe.
     void use(std::vector<LedgerOptions> ledgers);

@@ -32,8 +32,8 @@ inline constexpr std::size_t most_bulk_items = 1000;
 // route's header.
 BulkReading read_bulk(std::string_view json, const KeyHeaderOptions& key, std::size_t most_items);
 
-// The most bytes of bodies in the answer to a bulk, unless one body alone has more. A thousand stored answers may be much larger,
-// and one request must not take that memory.
+// The most bytes of bodies in the answer to a bulk, unless one body alone has more. A thousand
+// stored answers may be much larger, and one request must not take that memory.
 inline constexpr std::size_t most_bulk_bytes = std::size_t{4} * 1024 * 1024;
 
 // The answer to a bulk, made from the answers to its items. Not thread-safe.

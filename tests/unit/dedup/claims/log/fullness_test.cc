@@ -15,7 +15,7 @@ void hold_claim(LogWindow& window, std::int64_t generation, const Digest& key) {
     window.take_in(generation, {&batch, 1});
 }
 
-// Of the first generation.
+// It is of the first generation.
 LogWindow::Segment without_filter() {
     return {0, 1, {{0, 0, std::make_shared<SegmentFilter>(0, 1)}}};
 }
