@@ -166,6 +166,7 @@ nlohmann::json counts_of(const Redriven& redriven, bool done) {
                           {"exhausted", redriven.plan.exhausted},
                           {"uncertain", redriven.plan.uncertain},
                           {"behind", redriven.plan.behind},
+                          {"limit_reached", redriven.plan.limit_reached},
                           {"done", done}};
     if (!redriven.from_topic.is_null()) counts["from_topic"] = redriven.from_topic;
     return counts;
@@ -213,9 +214,7 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
 // the table; a dry run sees them there, but does not commit.
 Redriven pick_letters(const DlqOptions& options, const Configuration& configuration,
                       DeadLetterFilter filter, const RedriveRules& rules, Connection& connection) {
-    if (options.from_topic.empty()) {
-        return {plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules)};
-    }
+    if (options.from_topic.empty()) return {pick_for_redrive(connection, filter, rules)};
     usage_error_if(options.from_topic == options.topic,
                    "--from-topic is the topic of the dead letters, --topic that of the messages");
     usage_error_if(!filter.numbers.empty() || !options.file.empty(),
@@ -229,7 +228,9 @@ Redriven pick_letters(const DlqOptions& options, const Configuration& configurat
     Redriven redriven{.plan = {}, .from_topic = to_json(intake.taken())};
     filter.numbers = intake.taken().numbers;
     if (filter.numbers.empty()) return redriven;  // DANGER: a filter without numbers picks all
-    redriven.plan = plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules);
+    redriven.plan = pick_for_redrive(connection, filter, rules);
+    // It counts all letters that were taken in, also those that stay.
+    if (intake.full()) redriven.plan.limit_reached = true;
     if (options.really()) intake.commit();
     return redriven;
 }
@@ -253,7 +254,9 @@ int redrive_letters(const DlqOptions& options) {
     tell_what_stays(options, plan);
     if (plan.letters.empty()) {
         print_answer(options.json, counts_of(redriven, false), "there is nothing to send again\n");
-        return exit_not_found;
+        if (!plan.limit_reached) return exit_not_found;
+        warn("--limit was reached, and there may be later letters that can go: raise it");
+        return exit_failure;
     }
     if (rules.by_key && !options.json) {
         std::cout << "order: by_key: messages in the log under these record keys that are not read "

@@ -40,6 +40,7 @@ Parameters parameters_of(const DeadLetterFilter& filter) {
         .optional_bytes(unless_empty(filter.key))
         .integers(filter.numbers)
         .texts(views(filter.states))
+        .integer(filter.after)
         .integer(filter.limit);
 }
 

@@ -27,10 +27,11 @@ struct DeadLetterFilter {
     // open: nobody has dealt with it. redriving: marked by a redrive that has not ended. redriven.
     // resolved: by hand, or by a rewind. Empty: any.
     std::vector<std::string> states = {};
+    std::int64_t after = 0;  // those with a higher number; they begin with 1
     std::int64_t limit = 0;
 };
 
-// $1 to $9 of the queries that have this filter, and their {matching}: the letters that match it.
+// $1 to $10 of the queries that have this filter, and their {matching}: the letters that match it.
 Parameters parameters_of(const DeadLetterFilter& filter);
 Connection::Names matching_letters(const Connection& connection);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -108,14 +107,13 @@ std::int64_t export_letters(Connection& connection, const DeadLetterFilter& filt
     DeadLetterFilter page = filter;
     page.limit = page_letters;
     std::int64_t count = 0;
-    std::int64_t last = std::numeric_limits<std::int64_t>::min();
     while (true) {
-        const QueryResult rows = connection.query(
-            sql::dlq_export, parameters_of(page).integer(last), matching_letters(connection));
+        const QueryResult rows =
+            connection.query(sql::dlq_export, parameters_of(page), matching_letters(connection));
         for (int row = 0; row < rows.rows(); ++row) {
             // What a terminal would obey is escaped.
             write(nlohmann::ordered_json::parse(rows.text(row, 1)).dump(-1, ' ', true));
-            last = rows.integer(row, 0);
+            page.after = rows.integer(row, 0);
         }
         count += rows.rows();
         if (rows.rows() < page_letters) return count;

@@ -24,13 +24,15 @@ struct RedrivePlan {
     std::int64_t behind = 0;      // under the record key of an exhausted or uncertain one
     std::int64_t uncertain = 0;   // may be in the log or applied, and dedup could not decide
     std::int64_t forgotten = 0;   // of those, the ones whose claims are too old to be there
+    bool limit_reached = false;   // there may be more letters that can go
 };
-// Pure.
+// All of the letters; pure.
 RedrivePlan plan_redrive(std::vector<Letter> letters, const RedriveRules& rules);
 
-// What `filter` picks, and with by_key also the open letters under the same record keys, whether
-// the filter picks them or not; of these no copies of hot keys.
-std::vector<Letter> select_for_redrive(Connection& connection, const DeadLetterFilter& filter,
-                                       bool by_key);
+// The oldest letters that `filter` picks and that can go. Its limit counts only these, so that
+// letters that stay do not keep later ones back. With by_key also the open letters under the same
+// record keys, whether the filter picks them or not; of these no copies of hot keys.
+RedrivePlan pick_for_redrive(Connection& connection, DeadLetterFilter filter,
+                             const RedriveRules& rules);
 
 }  // namespace onceward

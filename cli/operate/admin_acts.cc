@@ -118,7 +118,8 @@ DeadLetterFilter filter_of(Act& act, const TopicConfiguration& topic,
 nlohmann::json counts_of(const RedrivePlan& plan) {
     return {{"picked", plan.letters.size()},       {"exhausted", plan.exhausted},
             {"uncertain", plan.uncertain},         {"behind", plan.behind},
-            {"numbers", numbers_of(plan.letters)}, {"done", false}};
+            {"numbers", numbers_of(plan.letters)}, {"limit_reached", plan.limit_reached},
+            {"done", false}};
 }
 
 nlohmann::json redrive_letters(Act& act) {
@@ -137,8 +138,7 @@ nlohmann::json redrive_letters(Act& act) {
     if (!dry_run && !lock_redrives(connection, filter.group, filter.topic)) {
         throw ActRefused(409, "Another redrive of this topic is under way.");
     }
-    const RedrivePlan plan =
-        plan_redrive(select_for_redrive(connection, filter, rules.by_key), rules);
+    const RedrivePlan plan = pick_for_redrive(connection, filter, rules);
     nlohmann::json answer = counts_of(plan);
     if (dry_run || plan.letters.empty()) return answer;
     const RedriveReport report =

@@ -1,4 +1,4 @@
--- A page of whole dead letters as JSON: $9 of them in the order of their numbers, after number $10.
+-- A page of whole dead letters as JSON: $10 of them in the order of their numbers.
 -- `matching` is dlq_matching. Bytes are base64. dlq_import reads it.
 SELECT d.dead_letter, json_build_object(
     'form', 'onceward-dead-letter/1', 'number', d.dead_letter, 'group', d.consumer_group,
@@ -17,6 +17,5 @@ SELECT d.dead_letter, json_build_object(
     'fingerprint', d.fingerprint, 'first_fingerprint', d.first_fingerprint,
     'first_places', d.first_places)::text
 FROM ({matching}) AS d
-WHERE d.dead_letter > $10
 ORDER BY d.dead_letter
-LIMIT $9::bigint
+LIMIT $10::bigint

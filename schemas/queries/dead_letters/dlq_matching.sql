@@ -15,3 +15,4 @@ WHERE d.consumer_group = $1 AND ($2::text IS NULL OR d.topic = $2)
     AND ($6::bytea IS NULL OR d.key_text = $6 OR d.record_key = $6)
     AND (cardinality($7::bigint[]) = 0 OR d.dead_letter = ANY ($7))
     AND (cardinality($8::text[]) = 0 OR s.state = ANY ($8))
+    AND d.dead_letter > $9::bigint

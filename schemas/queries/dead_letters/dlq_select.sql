@@ -14,4 +14,4 @@ SELECT d.dead_letter, d.topic, d.partition, d.record_offset, d.error_class, d.sq
 FROM ({matching}) AS d
     CROSS JOIN LATERAL (SELECT least(d.redrive_began_at, d.resolved_at)) AS m (marked_at)
 ORDER BY d.dead_letter
-LIMIT $9::bigint
+LIMIT $10::bigint

@@ -10,4 +10,4 @@ SELECT d.topic, d.error_class, d.sqlstate,
 FROM ({matching}) AS d
 GROUP BY d.topic, d.error_class, d.sqlstate, named, said
 ORDER BY count(*) DESC, d.topic, d.error_class, named, said
-LIMIT $9::bigint
+LIMIT $10::bigint

@@ -136,6 +136,22 @@ TEST_F(RedrivenLetters, OfOtherProgramsGoBackOnceWithoutTheHeadersOfTheirErrors)
               "moved");
 }
 
+TEST_F(RedrivenLetters, ThatStayCountForTheLimitWhichIsSaid) {
+    scene_.start();
+    scene_.send(1);
+    ASSERT_TRUE(scene_.all_applied());
+    ProducedMessage tried = message("one", 1);
+    tried.headers.emplace_back("onceward-redriven", "5");
+    const ProducedMessage two = message("two", 2);
+    scene_.kafka().produce(letters_, {by_connect(tried, 5000), by_connect(two, 5001)});
+    const Outcome full = redrive(letters_, {"--yes", "--limit", "1"});
+    EXPECT_EQ(full.exit_code, exit_failure) << full.output;
+    EXPECT_THAT(full.output, testing::HasSubstr("--limit was reached"));
+    scene_.count({two});
+    EXPECT_EQ(answer({"--yes", "--limit", "2"})["delivered"], 1);
+    scene_.expect_all_once();
+}
+
 TEST_F(RedrivenLetters, OfAMessageThatTheGroupHasAppliedStaysUnlessItMayRepeat) {
     scene_.start();
     scene_.send(3);

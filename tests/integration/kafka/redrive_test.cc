@@ -34,7 +34,7 @@ class Redriven : public testing::Test {
         filter.topic = scene_.topic();
         filter.states = {"open", "redriving"};
         filter.limit = 1000;
-        return plan_redrive(select_for_redrive(operators, filter, false), rules);
+        return pick_for_redrive(operators, filter, rules);
     }
     RedriveReport redrive_all(bool by_key = false) {
         Connection operators(scene_.schema().owner());

@@ -202,7 +202,7 @@ TEST(Registry, AMessageWhoseSchemaDoesNotExistIsADeadLetterUntilItIsRegisteredAn
     RedriveOptions again;
     again.producer = producer_options(options.kafka);
     again.topic = here.scene.topic();
-    const RedrivePlan plan = plan_redrive(select_for_redrive(operators, filter, false), {});
+    const RedrivePlan plan = pick_for_redrive(operators, filter, {});
     ASSERT_EQ(plan.letters.size(), 1U);
     // It is remembered for a time that there is no such schema.
     ASSERT_TRUE(eventually(

@@ -1,4 +1,5 @@
-// What a redrive marks, and when: letters change while it is under way, or it ends too early.
+// Which letters a redrive picks and marks, and when: some stay, some change while it is under way,
+// or it ends too early.
 
 #include <future>
 
@@ -43,6 +44,53 @@ class RedriveMarks : public DeadLetters {
             "FROM audit_log WHERE act = 'dlq redrive' AND outcome = 'began'");
     }
 };
+
+// More than are selected at once.
+class RedriveLimit : public DeadLetters {
+  protected:
+    // 150 of them under one record key. `exhausted`: which ones were sent again 5 times.
+    void letters_that_stay(const std::string& exhausted) {
+        const std::string five = R"([{"name": "onceward-redriven", "value": "NQ=="}])";
+        database().execute(
+            "INSERT INTO dead_letters (consumer_group, topic, identity, partition, record_offset, "
+            "record_key, headers, error_class, reason, attempts) SELECT 'billing', 'orders', 'T', "
+            "1, n, 'a'::bytea, (CASE WHEN " +
+            exhausted + " THEN '" + five +
+            "' ELSE '[]' END)::jsonb, 'sink', 'why', 1 FROM generate_series(1, 150) AS n "
+            "ORDER BY n");
+    }
+};
+
+TEST_F(RedriveLimit, CountsNoneThatWasSentAgainTooOften) {
+    letters_that_stay("true");
+    letter(200, "k-200");
+    const Outcome outcome = dlq({"redrive", "--topic", "orders", "--yes", "--limit", "2"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("150 were sent again 5 times or more"));
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-200"));
+}
+
+TEST_F(RedriveLimit, CountsNoneWhoseRecordKeyIsHeld) {
+    letters_that_stay("n = 1");
+    letter(200, "k-200", "sink", "b");
+    const Outcome outcome = dlq({"redrive", "--topic", "orders", "--yes", "--limit", "2"},
+                                "    order: by_key\n");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("149 have the record key of one that stays"));
+    EXPECT_THAT(payloads(), ElementsAre("payload of k-200"));
+}
+
+// The letter that keeps the key is not selected.
+TEST_F(RedriveLimit, ThatWasReachedBeforeALetterThatCanGoIsSaid) {
+    letter(1, "k-1", "behind", "a");
+    letter(2, "k-2", "sink", "a", R"([{"name": "onceward-redriven", "value": "NQ=="}])");
+    const Outcome outcome = dlq({"redrive", "--topic", "orders", "--yes", "--class", "behind",
+                                 "--limit", "1"},
+                                "    order: by_key\n");
+    EXPECT_EQ(outcome.exit_code, 1) << "for a script there would be nothing left";
+    EXPECT_THAT(outcome.output, HasSubstr("--limit was reached"));
+    EXPECT_EQ(states(), "1 t t t, 2 t t t");
+}
 
 TEST_F(RedriveMarks, AnInterruptedOneHasMarkedOnlyWhatItWasSending) {
     for (int i = 1; i <= 3; ++i) letter(i, "k-" + std::to_string(i));
