@@ -26,7 +26,7 @@ class TakenIn : public Operator {
         }
         return records;
     }
-    // Since when the session does what it does.
+    // When the session began to do what it does now.
     std::string state_change() {
         return database().value("SELECT state_change FROM pg_stat_activity WHERE pid = " +
                                 std::to_string(operators_.pid()));

@@ -45,10 +45,10 @@ class RedriveMarks : public DeadLetters {
     }
 };
 
-// More than are selected at once.
+// The table has more letters than one selection takes.
 class RedriveLimit : public DeadLetters {
   protected:
-    // 150 of them under one record key. `exhausted`: which ones were sent again 5 times.
+    // Adds 150 letters under one record key. `exhausted`: which of them were sent again 5 times.
     void letters_that_stay(const std::string& exhausted) {
         const std::string five = R"([{"name": "onceward-redriven", "value": "NQ=="}])";
         database().execute(
@@ -99,7 +99,7 @@ TEST_F(RedriveMarks, AnInterruptedOneHasMarkedOnlyWhatItWasSending) {
     EXPECT_EQ(marked_in_audit(), "1");
 }
 
-// With the selection's own state: somebody has dealt with the others before they were marked.
+// Somebody dealt with them before they were marked.
 TEST_F(RedriveMarks, LettersThatWereResolvedOrDiscardedAfterTheSelectionAreLeft) {
     for (int i = 1; i <= 3; ++i) letter(i, "k-" + std::to_string(i));
     const std::vector<Letter> letters = selected();
