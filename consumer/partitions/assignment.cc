@@ -17,7 +17,9 @@ std::vector<TopicPartition> those(const Entries& entries, Predicate predicate) {
 }
 
 // After a take-over that got no answer from the brokers.
-constexpr Backoff unanswered_pauses{.first = 1000ms, .longest = 8000ms, .least = 0.75};
+constexpr Backoff unanswered_pauses{.first = std::chrono::milliseconds(1000),
+                                    .longest = std::chrono::milliseconds(8000),
+                                    .least = 0.75};
 constexpr std::chrono::seconds longest_pause{30};
 
 bool wants_take_over(const Assignment::Entry& entry) {
