@@ -1,6 +1,7 @@
 #include <algorithm>
-#include <regex>
+#include <array>
 
+#include "cli/configuration/option_advice.h"
 #include "cli/configuration/option_table.h"
 #include "cli/configuration/registry.h"
 #include "cli/configuration/values.h"
@@ -9,70 +10,9 @@
 namespace onceward {
 namespace {
 
-// What people coming from elsewhere write, and what it is called here.
-const std::map<std::string, std::string> other_names = {
-    {"brokers", "bootstrap_servers"},
-    {"bootstrap.servers", "bootstrap_servers"},
-    {"servers", "bootstrap_servers"},
-    {"group.id", "group"},
-    {"consumer_group", "group"},
-    {"url", "dsn"},
-    {"connection_string", "dsn"},
-    {"topic", "name"},
-    {"fields", "columns"},
-    {"ttl", "retention"},
-    {"threads", "workers"},
-    {"size", "messages"},
-    {"log", "logging"},
-};
-
-// The full paths of all places where an option of that name is allowed.
-void collect_places(const OptionTree& tree, const std::string& name, const std::string& path,
-                    std::vector<std::string>& places) {
-    for (const OptionTree& child : tree.children) {
-        const std::string child_path =
-            (path.empty() ? "" : path + ".") + child.name + (child.list ? "[]" : "");
-        if (child.name == name) places.push_back(child_path);
-        collect_places(child, name, child_path, places);
-    }
-}
-
-// `http.routes[]` of `http.routes[3]`.
-std::string without_indices(const std::string& path) {
-    static const std::regex index(R"(\[\d+\])");
-    return std::regex_replace(path, index, "[]");
-}
-
-// How many parts both begin with.
-std::size_t common_parts(std::string_view one, std::string_view two) {
-    std::size_t parts = 0;
-    for (std::size_t at = 0;; ++at) {
-        const bool one_ends = at == one.size() || one[at] == '.';
-        const bool two_ends = at == two.size() || two[at] == '.';
-        if (one_ends && two_ends) ++parts;
-        if (at == one.size() || at == two.size() || one[at] != two[at]) return parts;
-    }
-}
-
-// The nearest of the other places where an option of that name is allowed; '' if there is none. A
-// place in a route does not help within a topic, nor the other way round.
-std::string elsewhere(const std::string& name, const std::string& path) {
-    const std::string here = without_indices(path);
-    std::vector<std::string> places;
-    collect_places(option_tree(), name, "", places);
-    const bool topic = here.starts_with("topics[]");
-    const bool front_door = here == "http" || here.starts_with("http.");
-    std::erase_if(places, [&](const std::string& place) {
-        return (topic && place.starts_with("http.")) ||
-               (front_door && place.starts_with("topics[]."));
-    });
-    // If several are equally near, the least nested one.
-    std::ranges::stable_sort(
-        places, {}, [](const std::string& place) { return std::ranges::count(place, '.'); });
-    const auto nearest = std::ranges::max_element(
-        places, {}, [&](const std::string& place) { return common_parts(here, place); });
-    return nearest == places.end() ? "" : *nearest;
-}
+// Of options whose value is a mapping.
+constexpr std::array mapping_types{OptionType::columns, OptionType::properties,
+                                   OptionType::headers, OptionType::attributes};
 
 class OptionReader {
   public:
@@ -87,14 +27,24 @@ class OptionReader {
             report_.error(
                 node.mark, path,
                 shown(node) + " is not a mapping. Options here: " + one_of(tree.names()) + ".");
+            report_.settle(path);
             return;
         }
         for (std::size_t index = 0; index < node.items.size(); ++index) {
-            if (tree.find(node.keys[index].name) == nullptr) refuse(node.keys[index], tree, path);
+            const Node::Key& key = node.keys[index];
+            if (tree.find(key.name) == nullptr) refuse(key, node, tree, path);
+            const std::size_t lost = not_indented(node, index, tree);
+            if (lost == 0) continue;
+            report_.error(key.mark, below(path, key.name),
+                          "`" + key.name +
+                              ":` is empty, and the lines below it are not indented under it. "
+                              "Indent them.");
+            report_.settle(below(path, key.name));
+            index += lost;
         }
         // In the table's order, not the file's: one option may build on another.
         for (const OptionTree& child : tree.children) {
-            const std::string child_path = path.empty() ? child.name : path + "." + child.name;
+            const std::string child_path = below(path, child.name);
             read_child(node, child, child_path);
         }
     }
@@ -118,21 +68,35 @@ class OptionReader {
                     .items = {std::move(value)}};
     }
 
-    void refuse(const Node::Key& key, const OptionTree& tree, const std::string& path) {
+    // How many of the next keys were probably meant to be in this one, which is empty: none of them
+    // is an option beside it.
+    static std::size_t not_indented(const Node& node, std::size_t index, const OptionTree& tree) {
+        const OptionTree* const option = tree.find(node.keys[index].name);
+        if (option == nullptr || node.items[index].kind != Node::Kind::null) return 0;
+        const bool mapping =
+            option->spec == nullptr ||
+            std::ranges::find(mapping_types, option->spec->bind.type) != mapping_types.end();
+        std::size_t next = index + 1;
+        while (mapping && next < node.keys.size() && tree.find(node.keys[next].name) == nullptr) {
+            ++next;
+        }
+        return next - index - 1;
+    }
+
+    static std::string below(const std::string& path, const std::string& name) {
+        return path.empty() ? name : path + "." + name;
+    }
+
+    // `parent`: where the key is.
+    void refuse(const Node::Key& key, const Node& parent, const OptionTree& tree,
+                const std::string& path) {
         const std::string here = path.empty() ? "at the top level" : "under `" + path + "`";
-        std::string advice;
-        const auto other = other_names.find(key.name);
-        if (other != other_names.end() && tree.find(other->second) != nullptr) {
-            advice = "; did you mean `" + other->second + "`?";
-        } else {
-            advice = guess(key.name, tree.names());
-        }
-        if (advice == ".") {
-            const std::string place = elsewhere(key.name, path);
-            advice = place.empty() ? ". Known are " + one_of(tree.names()) + "."
-                                   : ". Its place is `" + place + "`.";
-        }
-        report_.error(key.mark, path, "`" + key.name + "` is not an option " + here + advice);
+        const NameAdvice advice = advice_on_name(key.name, tree, path);
+        report_.error(key.mark, path,
+                      "`" + key.name + "` is not an option " + here + advice.rest);
+        // That it is missing would be the same mistake again.
+        const bool misspelt = !advice.meant.empty() && parent.find(advice.meant) == nullptr;
+        if (misspelt) report_.settle(below(path, advice.meant));
     }
 
     void read_child(const Node& parent, const OptionTree& child, const std::string& path) {
@@ -143,8 +107,11 @@ class OptionReader {
             report_.locate(path, value ? node->mark : parent.keys[index].mark);
         }
         if (node != nullptr && node->kind == Node::Kind::null) {
+            if (!report_.known(path)) return;
+            const bool needed = child.spec != nullptr && child.spec->required();
             report_.error(report_.mark_of(path), path,
-                          "There is no value. Write one, or remove the option.");
+                          needed ? "There is no value. " + what_to_write(*child.spec)
+                                 : "There is no value. Write one, or remove the option.");
         } else if (child.spec != nullptr) {
             read_option(node, *child.spec, parent.mark, path);
         } else if (child.name == "topics") {
@@ -169,7 +136,8 @@ class OptionReader {
             if (value) bind(spec, *value, path);
         } else if (spec.required()) {
             const std::string name = path.substr(path.rfind('.') + 1);
-            report_.error(parent, path, "`" + name + "` is missing. " + spec.meaning);
+            if (!report_.known(path)) return;
+            report_.error(parent, path, "`" + name + "` is missing. " + what_to_write(spec));
         } else if (spec.has_default()) {
             bind(spec, default_value(spec), path);
         }
@@ -257,6 +225,7 @@ class OptionReader {
                      const std::string& path) {
         const bool list = node != nullptr && node->kind == Node::Kind::sequence;
         if (node == nullptr || (list && node->items.empty())) {
+            if (!report_.known(path)) return;
             report_.error(node == nullptr ? parent : node->mark, path,
                           "There is no topic. Write `topics:`, and below it `- name: ...` for "
                           "each.");

@@ -4,12 +4,26 @@
 #include <utility>
 
 namespace onceward {
+namespace {
+
+// The part of the file that holds this one.
+std::string part_around(const std::string& path) {
+    const std::size_t cut = path.find_last_of(".[");
+    return path.substr(0, cut == std::string::npos ? 0 : cut);
+}
+
+}  // namespace
+
+bool Report::known(const std::string& path) const {
+    for (std::string part = path; !part.empty(); part = part_around(part)) {
+        if (settled_.contains(part)) return false;
+    }
+    return !failed_.contains(path);
+}
 
 Mark Report::mark_of(std::string path) const {
-    while (!path.empty()) {
+    for (; !path.empty(); path = part_around(path)) {
         if (const auto found = marks_.find(path); found != marks_.end()) return found->second;
-        const std::size_t cut = path.find_last_of(".[");
-        path.resize(cut == std::string::npos ? 0 : cut);
     }
     return {1, 1};
 }

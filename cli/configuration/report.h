@@ -32,6 +32,8 @@ class Report {
         if (known(path)) warning(mark_of(path), path, std::move(message));
     }
     void locate(const std::string& path, Mark mark) { marks_[path] = mark; }
+    // What is wrong with this part of the file was said: it is not judged, nor is what is in it.
+    void settle(const std::string& path) { settled_.insert(path); }
     // The option is there but its value cannot be known (an unset variable).
     void unknown(const std::string& path) {
         failed_.insert(path);
@@ -40,7 +42,7 @@ class Report {
 
     bool given(const std::string& path) const { return marks_.contains(path); }
     // Whether the option's value, given or default, may be judged.
-    bool known(const std::string& path) const { return !failed_.contains(path); }
+    bool known(const std::string& path) const;
     const std::set<std::string>& unknown() const { return unknown_; }
     Mark mark_of(std::string path) const;
 
@@ -50,6 +52,7 @@ class Report {
     std::vector<Finding> findings_;
     std::set<std::string> failed_;
     std::set<std::string> unknown_;
+    std::set<std::string> settled_;
     std::map<std::string, Mark> marks_;
 };
 

@@ -23,7 +23,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+std::string nearest_name(std::string_view name, const std::vector<std::string>& known) {
     const std::string wanted = lower_case(std::string(name));
     const std::string* nearest = nullptr;
     std::size_t best = std::max<std::size_t>(name.size() / 3, 2) + 1;
@@ -34,7 +34,12 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
             nearest = &candidate;
         }
     }
-    return nearest == nullptr ? std::string() : "; did you mean `" + *nearest + "`?";
+    return nearest == nullptr ? "" : *nearest;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+    const std::string near = nearest_name(name, known);
+    return near.empty() ? "" : "; did you mean `" + near + "`?";
 }
 
 }  // namespace onceward
