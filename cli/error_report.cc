@@ -53,7 +53,10 @@ void describe_configuration(const ConfigurationError& error, ErrorReport& report
     report.code = "configuration";
     report.file = error.file;
     report.findings = error.findings;
-    if (!error.file.empty()) {
+    // Without a place the file could not be read at all, and the finding says what to do.
+    const bool read = std::ranges::any_of(
+        error.findings, [](const Finding& finding) { return finding.mark.line > 0; });
+    if (!error.file.empty() && read) {
         report.hint = "nothing was started; `onceward check -c " + error.file + "` checks again";
     }
 }

@@ -41,7 +41,10 @@ std::string see_help(const CLI::App& app) {
 
 UsageError no_such_command(const CLI::App& app, const std::string& word) {
     const bool whole_program = app.get_parent() == nullptr;
-    const std::string near = did_you_mean(word, command_names(app));
+    const std::vector<std::string> names = command_names(app);
+    // What people write who know other programs.
+    const bool run = word == "start" && std::ranges::find(names, "run") != names.end();
+    const std::string near = did_you_mean(run ? "run" : word, names);
     return UsageError("there is no command " + quoted(word) +
                           (whole_program ? "" : " of " + quoted(app.get_name())) + near,
                       whole_program ? quoted(full_name(app) + " help") + " lists the commands"
@@ -65,7 +68,9 @@ UsageError unexpected(const CLI::App& app, const std::string& word) {
             for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
         }
         const std::string name = word.substr(0, word.find('='));
-        return UsageError("there is no option " + quoted(name) + did_you_mean(name, names),
+        const bool version = name == "-v" && app.get_parent() == nullptr;
+        return UsageError("there is no option " + quoted(name) +
+                              did_you_mean(version ? "--version" : name, names),
                           see_help(app));
     }
     if (app.get_option_no_throw("--config") != nullptr && names_a_file(word)) {

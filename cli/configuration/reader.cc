@@ -24,9 +24,10 @@ class OptionReader {
             if (const auto divided = divide_joined(node, tree, path)) {
                 return read_mapping(*divided, tree, path);
             }
-            report_.error(
-                node.mark, path,
-                shown(node) + " is not a mapping. Options here: " + one_of(tree.names()) + ".");
+            const bool off = path == "admin" && node.text == "off";
+            const std::string advice = off ? "Write `admin: {listen: off}`."
+                                           : "Options here: " + one_of(tree.names()) + ".";
+            report_.error(node.mark, path, shown(node) + " is not a mapping. " + advice);
             report_.settle(path);
             return;
         }

@@ -104,8 +104,9 @@ void check_table_sink(const TopicConfiguration& topic, const TableSinkOptions& s
     const Section here = at.at("sink");
     if (!here.given("table") && !here.given("columns")) {
         here.error("",
-                   "There is no sink. Write `sink:` with `table:` and `columns:`, or with "
-                   "`outbox: {topic: NAME}` or `webhook: {url: https://example.org/...}`.");
+                   "There is no sink. Write `sink:` with `table:` or `function:` and with "
+                   "`columns:`, or with `outbox: {topic: NAME}` or `webhook: {url: "
+                   "https://example.org/...}`.");
         return;
     }
     const std::string both = "` is missing. A table sink has `table` and `columns`.";

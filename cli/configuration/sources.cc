@@ -48,7 +48,7 @@ bool read_flag(const Written& at, bool& flag) {
     if (!at.scalar("`true` or `false`")) return false;
     flag = at.node.text == "true";
     if (!at.node.quoted && (flag || at.node.text == "false")) return true;
-    at.refuse(" is neither. Write `true` or `false`.");
+    at.refuse(" is neither `true` nor `false`. Write one of them.");
     return false;
 }
 

@@ -286,6 +286,14 @@ void check_ledger(const LedgerOptions& ledger, const Section& at) {
                        "43 bytes a claim in each process.");
     }
     const std::string rotation = at.given_of("ledger.rotate_after", "ledger.retention");
+    if (ledger.rotate_after > ledger.retention && !at.given("ledger.rotate_after")) {
+        const auto eighth = std::chrono::milliseconds(ledger.retention) / 8;
+        at.error(rotation, "`retention` (" + duration_text(ledger.retention) +
+                               ") is shorter than the default of `rotate_after` (" +
+                               duration_text(ledger.rotate_after) + "). Write `rotate_after: " +
+                               duration_text(eighth) + "` beside it.");
+        return;
+    }
     if (ledger.rotate_after > ledger.retention) {
         at.error(rotation, "`rotate_after` (" + duration_text(ledger.rotate_after) +
                                ") is longer than `retention` (" + duration_text(ledger.retention) +

@@ -124,6 +124,8 @@ std::string duration_advice(const std::string& text) {
         for (const auto& [wrong, right] : meant) {
             if (unit == wrong) return "Write `" + std::to_string(*number) + right + "`.";
         }
+        const bool weeks = unit == "w" || unit == "week" || unit == "weeks";
+        if (weeks && *number < 1000) return "Write `" + std::to_string(7 * *number) + "d`.";
     }
     return "Write a whole number and a unit (ms, s, m, h, d), such as `500ms`, `5s` or `24h`.";
 }

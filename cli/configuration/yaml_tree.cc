@@ -96,6 +96,10 @@ class TreeBuilder : public YAML::EventHandler {
     void finish() {
         Node node = std::move(open_.back().node);
         open_.pop_back();
+        // A variable in another notation, which was refused.
+        if (!node.resolved) {
+            node = {.kind = Node::Kind::scalar, .mark = node.mark, .resolved = false};
+        }
         take(std::move(node));
     }
     void take(Node node) {
@@ -129,6 +133,15 @@ class TreeBuilder : public YAML::EventHandler {
     }
     void take_key(Open& open, const Node& node) {
         open.value_next = true;
+        if (node.kind == Node::Kind::mapping && node.keys.size() == 1 &&
+            node.items.front().kind == Node::Kind::null) {
+            const std::string& name = node.keys.front().name;
+            report_.error(open.node.mark, "",
+                          "`{{" + name + "}}` is not a variable. Write `${" + name + "}`.");
+            open.node.resolved = false;
+            open.duplicate = true;
+            return;
+        }
         if (node.kind != Node::Kind::scalar) {
             report_.error(node.mark, "", "A key must be a plain name, not a list or a mapping.");
             open.duplicate = true;

@@ -34,7 +34,14 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
             nearest = &candidate;
         }
     }
-    return nearest == nullptr ? "" : *nearest;
+    if (nearest != nullptr) return *nearest;
+    constexpr std::size_t shortest_beginning = 3;
+    if (wanted.size() < shortest_beginning) return "";
+    const auto begins = [&](const std::string& candidate) {
+        return lower_case(candidate).starts_with(wanted);
+    };
+    const bool one = std::ranges::count_if(known, begins) == 1;
+    return one ? *std::ranges::find_if(known, begins) : "";
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {

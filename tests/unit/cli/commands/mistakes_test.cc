@@ -26,6 +26,7 @@ topics:
 const char* const mistakes[] = {
     "ofsets",
     "ofsets --help",
+    "start",
     "Dlq list",
     "dlq",
     "dlq lst",
