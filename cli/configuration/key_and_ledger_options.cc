@@ -107,8 +107,8 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      "Longer takes more disk."},
     {"topics[].ledger.rotate_after", "3h",
      into([](To& to) { return &to.ledger.rotate_after; }, {100, 3660 * day}),
-     "The current table of claims is sealed at this age. Whole tables expire. It must not be longer "
-     "than `retention`.",
+     "The current table of claims is sealed at this age. Whole tables expire. It must not be "
+     "longer than `retention`.",
      "Shorter frees disk sooner; every sealed table costs one more probe a batch."},
     {"topics[].ledger.rotate_claims", "<2000000 for a `log` with `reach: global`, else 50000000>",
      into([](To& to) { return &to.ledger.rotate_claims; }, {1000}),

@@ -10,7 +10,7 @@
 namespace onceward {
 namespace {
 
-// Of options whose value is a mapping.
+// These are the types of options whose value is a mapping.
 constexpr std::array mapping_types{OptionType::columns, OptionType::properties,
                                    OptionType::headers, OptionType::attributes};
 
@@ -70,7 +70,7 @@ class OptionReader {
     }
 
     // How many of the next keys were probably meant to be in this one, which is empty: none of them
-    // is an option beside it.
+    // is an option of the same mapping.
     static std::size_t not_indented(const Node& node, std::size_t index, const OptionTree& tree) {
         const OptionTree* const option = tree.find(node.keys[index].name);
         if (option == nullptr || node.items[index].kind != Node::Kind::null) return 0;

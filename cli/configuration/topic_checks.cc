@@ -291,7 +291,7 @@ void check_ledger(const LedgerOptions& ledger, const Section& at) {
         at.error(rotation, "`retention` (" + duration_text(ledger.retention) +
                                ") is shorter than the default of `rotate_after` (" +
                                duration_text(ledger.rotate_after) + "). Write `rotate_after: " +
-                               duration_text(eighth) + "` beside it.");
+                               duration_text(eighth) + "` too.");
         return;
     }
     if (ledger.rotate_after > ledger.retention) {

@@ -92,7 +92,7 @@ std::optional<YamlFault> fault_of_lines(std::string_view text, const std::string
     if (!says_one_of(what, {says::MAP_VALUE, says::END_OF_MAP, says::END_OF_SEQ})) {
         return std::nullopt;
     }
-    // YAML takes the pair for a text, which may go on in the next line: the fault shows there.
+    // YAML takes the pair for a text, which may continue in the next line: the fault shows there.
     for (const int number : {at.line, line_before(text, at.line)}) {
         if (auto pair = joined_pair(text, number)) return pair;
     }
