@@ -121,9 +121,8 @@ TEST_F(Audit, AnActThatIsRolledBackHasNoRowAndARowNoActWithout) {
     {
         OwnedTransaction transaction(owner);
         transaction.query(sql::pauses_begin, {"billing", "orders", "why", true});
-        const std::vector<std::int64_t> numbers{1};
-        transaction.query(sql::dlq_discard,
-                          Parameters{}.integers(numbers).text("why").texts({}));
+        transaction.query("SELECT {schema}.discard_dead_letters($1::bigint[], $2)",
+                          Parameters{std::vector<std::int64_t>{1}, "why"});
         EXPECT_EQ(transaction.query(sql::audit_list, Parameters{}
                                                          .null()
                                                          .null()
