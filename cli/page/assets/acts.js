@@ -10,6 +10,11 @@ const picked = (answer) => plural(answer.picked, 'dead letter');
 // Those that are sent, and those that the act leaves out.
 const selected = (answer) => answer.picked + answer.exhausted + answer.behind + answer.uncertain;
 
+// A log does not know from which partition of a batch a claim is, so one claim may have several
+// entries.
+const claimsIn = (answer) => answer.leases.length + new Set(answer.claims.map((one) =>
+    JSON.stringify([one.ledger, one.generation, one.digest]))).size;
+
 function redriven(answer, trial) {
     if (answer.failure) return `${answer.delivered} sent, then: ${answer.failure}`;
     const kept = [[answer.exhausted, 'tried too often'], [answer.behind, 'behind another one'],
@@ -40,7 +45,7 @@ const acts = {
     forget: {path: 'forget', title: 'Forget the key', tried: true,
         meaning: 'The next message with this key is applied again.',
         said: (answer) => (answer.done ? `${plural(answer.evicted, 'claim')} taken out.`
-            : `${plural(answer.claims.length + answer.leases.length, 'claim')} to take out.`)},
+            : `${plural(claimsIn(answer), 'claim')} to take out.`)},
 };
 
 // The numbers of the dead letters of one cause, the newest first.
