@@ -1,6 +1,10 @@
 #include "consumer/partitions/assignment.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace onceward {
 namespace {
@@ -95,8 +99,8 @@ void Assignment::taken(const TopicPartition& partition, const FenceState& fence)
     entry->unreadable.reset();
     entry->awaits_schema.clear();
     entry->fence = fence;
-    entry->unanswered = 0;
-    failed_pause_ = pause_ = {};
+    // A take-over that did not fail before may have asked the brokers nothing.
+    if (std::exchange(entry->unanswered, 0) > 0) failed_pause_ = pause_ = {};
 }
 
 void Assignment::owned(const TopicPartition& partition, const std::string& owner) {
@@ -234,8 +238,14 @@ std::optional<Assignment::Clock::time_point> Assignment::due(const Entry& entry)
 }
 
 std::optional<TopicPartition> Assignment::next_take_over(Clock::time_point now) const {
-    const auto order = [](const auto& item) {
-        return std::pair(item.second.unanswered, item.second.not_before);
+    // The first take-over of a topic asks about all its partitions, so it fails for each of them.
+    std::set<std::string_view> failed;
+    for (const auto& [partition, entry] : entries_) {
+        if (entry.unanswered > 0) failed.insert(partition.topic);
+    }
+    const auto order = [&](const auto& item) {
+        const Entry& entry = item.second;
+        return std::tuple(entry.unanswered, failed.contains(item.first.topic), entry.not_before);
     };
     const std::pair<const TopicPartition, Entry>* next = nullptr;
     for (const auto& item : entries_) {

@@ -89,8 +89,8 @@ class Assignment {
     // No take-over before `until`, nor before the time that it waits for already.
     void postpone(const TopicPartition& partition, Clock::time_point until);
     // The brokers gave no answer that the take-over of `failed` needs, which took `tried`. All
-    // take-overs pause, so that batches have most of the time; the first one that succeeds ends the
-    // pause. Returns when `failed` may be tried again. `dice`: from 0 to 1.
+    // take-overs pause, so that batches have most of the time; the first one that failed and then
+    // succeeds ends the pause. Returns when `failed` may be tried again. `dice`: from 0 to 1.
     Clock::time_point unanswered(const TopicPartition& failed, Clock::time_point now,
                                  Clock::duration tried, double dice);
     // Nothing is read until then; after that the fence is taken and reading begins there. `why` is
@@ -131,7 +131,8 @@ class Assignment {
     PauseChange set_paused(std::map<std::string, std::string> topics);
 
     // Returns the one of those that are due that failed the fewest times for want of an answer. If
-    // several did, the one that is due for the longest time.
+    // several did, topics without such a failure come first, and then the one that is due for the
+    // longest time.
     std::optional<TopicPartition> next_take_over(Clock::time_point now) const;
     std::vector<Seek> seeks() const;
     std::vector<TopicPartition> due_retries(Clock::time_point now) const;

@@ -295,19 +295,19 @@ TEST_F(AssignmentTest, AFenceThatIsTakenForAPartitionThatIsReadIsRefusedAndRepor
 }
 
 // The brokers gave no answer. The question takes seconds, in which no batch runs.
-TEST_F(AssignmentTest, AnUnansweredTakeOverPausesAllOthersUntilOneSucceeds) {
+TEST_F(AssignmentTest, AnUnansweredTakeOverPausesAllOthersUntilItIsAnswered) {
     const TopicPartition other{"visits", Partition{0}};
     const TopicPartition third{"visits", Partition{1}};
     for (const TopicPartition& one : {partition_, other, third}) assignment_.assigned(one);
-    const auto until = assignment_.unanswered(partition_, now_, 5s, 1);
-    EXPECT_EQ(until, now_ + 1s);
+    EXPECT_EQ(assignment_.unanswered(partition_, now_, 5s, 1), now_ + 1s);
     EXPECT_EQ(assignment_.next_take_over(now_ + 999ms), std::nullopt);
     EXPECT_EQ(assignment_.next_due(), now_ + 1s);
     EXPECT_EQ(assignment_.next_take_over(now_ + 1s), other);
     assignment_.taken(other, fence(0));
-    EXPECT_EQ(assignment_.next_take_over(now_), third) << "the brokers answer again";
-    assignment_.taken(third, fence(0));
-    EXPECT_EQ(assignment_.next_take_over(now_), partition_);
+    EXPECT_EQ(assignment_.next_take_over(now_), std::nullopt) << "it need not have asked them";
+    EXPECT_EQ(assignment_.unanswered(partition_, now_, 5s, 1), now_ + 20s);
+    assignment_.taken(partition_, fence(0));
+    EXPECT_EQ(assignment_.next_take_over(now_), third) << "they answer again";
 }
 
 TEST_F(AssignmentTest, PartitionsWhoseTakeOversGetNoAnswerDoNotKeepAnotherOneWaiting) {
@@ -323,6 +323,16 @@ TEST_F(AssignmentTest, PartitionsWhoseTakeOversGetNoAnswerDoNotKeepAnotherOneWai
     EXPECT_EQ(assignment_.next_take_over(now), healthy) << "however late it is asked";
     assignment_.taken(healthy, fence(0));
     EXPECT_EQ(assignment_.next_take_over(now), partition_);
+}
+
+// The first take-over of a topic asks about all its partitions, so it fails for each of them.
+TEST_F(AssignmentTest, OtherTopicsComeBeforeTheOthersOfATopicThatGotNoAnswer) {
+    const TopicPartition other{"visits", Partition{0}};
+    assignment_.assigned(other);
+    for (const int number : {0, 1, 2}) assignment_.assigned({"topic", Partition{number}});
+    ASSERT_EQ(assignment_.next_take_over(now_), partition_);
+    assignment_.unanswered(partition_, now_, 5s, 1);
+    EXPECT_EQ(assignment_.next_take_over(now_ + 1h), other);
 }
 
 TEST_F(AssignmentTest, UnansweredTakeOversLeaveMostOfTheTimeToThePartitionsThatAreRead) {
