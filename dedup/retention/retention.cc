@@ -149,6 +149,9 @@ bool RetentionJob::look_or_warn(Session& session, const LedgerOptions& options) 
 
 void RetentionJob::look_at_all(Session& session) {
     session.pause = options_.every;
+    // For the pass alone: nothing needs to be cancelled between two passes, and a server that does
+    // not answer would delay the stop.
+    StopCancel cancel(session.stop);
     const auto begin = std::chrono::steady_clock::now();
     bool failed = false;
     std::vector<LedgerOptions> ledgers;
@@ -169,6 +172,7 @@ void RetentionJob::look_at_all(Session& session) {
             failed = true;
             break;
         }
+        cancel.use(*session.server);
         failed = !look_or_warn(session, ledger) || failed;
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -181,9 +185,7 @@ void RetentionJob::look_at_all(Session& session) {
 
 void RetentionJob::run(std::stop_token stop) {
     const auto idle = std::max(4 * options_.every, std::chrono::milliseconds(60'000));
-    StopCancel cancel(stop);
-    const auto set_up = [&cancel, idle](Connection& connection) {
-        cancel.use(connection);
+    const auto set_up = [idle](Connection& connection) {
         connection.query(sql::retention_session, {std::to_string(idle.count()) + "ms"});
     };
     Session session({.connection = options_.connection, .set_up = set_up}, stop);
