@@ -1,7 +1,7 @@
 #include "cli/composition/topic_routes.h"
 
 #include "dedup/base/logging.h"
-#include "gateway/requests/route_traffic.h"
+#include "dedup/base/share.h"
 
 namespace onceward {
 namespace {

@@ -13,14 +13,11 @@
 
 #include "dedup/base/duration_histogram.h"
 #include "dedup/base/mutex.h"
+#include "dedup/base/share.h"
 #include "gateway/http/http.h"
 #include "gateway/requests/route_options.h"
 
 namespace onceward {
-
-// The most that one of several may hold while `free` is not held. One busy one gets four fifths of
-// all, two get four ninths each, and some is left even if there are many.
-constexpr std::size_t share_beside(std::size_t free) { return 4 * free; }
 
 // How many requests of each route may be under way at once: each holds a connection, and one slow
 // target must leave some for the others. Pure; used by one thread at a time.
