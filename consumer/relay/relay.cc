@@ -73,7 +73,7 @@ class Relay::Leader {
                 return fail(position, send_failure(delivery.code), delivery.error);
             }
             time_refused_.reset();
-            book_.delivered(position);
+            book_.delivered(position, Clock::now());
             const MutexLock lock(relay_.mutex_);
             ++relay_.counts_.sent;
         });
@@ -87,6 +87,7 @@ class Relay::Leader {
             // Send before the statements: Kafka works on the records during them.
             send_ready();
             delete_sent();
+            book_.set_aside_slow(Clock::now());
             if (book_.has_room() && Clock::now() >= next_read_) read();
             // All groups share the channel: notifications for the others' relays must not
             // accumulate while this one is busy.
@@ -104,7 +105,7 @@ class Relay::Leader {
 
   private:
     void send_ready() {
-        while (const OutboxRecord* record = book_.next()) send(*record);
+        while (const OutboxRecord* record = book_.next(Clock::now())) send(*record);
     }
 
     void send(const OutboxRecord& record) {
@@ -127,7 +128,9 @@ class Relay::Leader {
                             .payload = record.payload,
                             .headers = headers,
                             .tag = static_cast<std::uint64_t>(position)});
-            if (mutant("row_deleted_before_kafkas_answer")) book_.delivered(position);
+            if (mutant("row_deleted_before_kafkas_answer")) {
+                book_.delivered(position, Clock::now());
+            }
         } catch (const RecordRefused& refused) {
             trace_end(position, to_text(send_failure(refused.code)));
             fail(position, send_failure(refused.code), refused.what());
@@ -200,7 +203,6 @@ class Relay::Leader {
     // Returns how many rows it found.
     int read() {
         const auto now = Clock::now();
-        book_.forget_old(now);
         const RelayBook::LeftOut out = book_.left_out(now);
         const QueryResult rows = connection_.prepared(
             sql::outbox_waiting,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dedup/base/backoff.h"
+#include "dedup/base/share.h"
 
 namespace onceward {
 
@@ -14,6 +15,8 @@ namespace {
 // How long a key or topic is held after its n-th failure in a row.
 constexpr Backoff holds{.first = milliseconds(1'000), .longest = milliseconds(60'000)};
 constexpr milliseconds longest_relay_pause{30'000};
+// Kafka's answer takes milliseconds, or as long as a round trip around the world.
+constexpr milliseconds slow_after{500};
 
 }  // namespace
 
@@ -27,68 +30,144 @@ milliseconds relay_pause(RelayTerm term, milliseconds last, milliseconds take_ov
     return std::min(2 * last, term == RelayTerm::waited ? take_over_every : longest_relay_pause);
 }
 
+void RelayBook::Amount::add(const OutboxRecord& row) {
+    ++rows;
+    bytes += row.bytes();
+}
+
+void RelayBook::Amount::remove(const OutboxRecord& row) {
+    --rows;
+    bytes -= row.bytes();
+}
+
 RelayBook::Lane RelayBook::lane_of(const OutboxRecord& record) {
     return {record.topic, record.order_key, record.order_key ? 0 : record.position};
 }
 
-void RelayBook::add(std::vector<OutboxRecord> records) {
-    for (OutboxRecord& record : records) {
-        Lane lane = lane_of(record);
-        std::deque<OutboxRecord>& rows = lanes_[lane];
-        // Later rows stay in the table and are read later.
-        if (rows.size() >= limits_.rows_of_key) continue;
-        if (!rows.empty() && record.position <= rows.back().position) continue;
-        ++rows_;
-        bytes_ += record.bytes();
-        rows.push_back(std::move(record));
-        if (rows.size() == 1) ready_.push_back(std::move(lane));
-    }
+bool RelayBook::is_full(const Topic& topic) const {
+    // A row that is larger than the share passes if its topic has no other.
+    if (topic.amount.rows == 0) return false;
+    if (topic.hold.failures > 0 && topic.amount.rows >= tries()) return true;
+    const auto share = [](std::size_t limit, std::size_t used) {
+        return share_beside(limit - std::min(limit, used));
+    };
+    return topic.amount.rows >= share(limits_.all_rows, all_.rows) ||
+           topic.amount.bytes >= share(limits_.all_bytes, all_.bytes);
 }
 
-const OutboxRecord* RelayBook::next() {
+void RelayBook::add(std::vector<OutboxRecord> records) {
+    std::size_t bytes = 0;
+    for (const OutboxRecord& record : records) bytes += record.bytes();
+    more_ = records.size() >= room_rows() || bytes >= room_bytes();
+    bool found_all = !more_;
+    for (OutboxRecord& record : records) {
+        Lane name = lane_of(record);
+        Topic& topic = topics_[name.topic];
+        // DANGER: no reason to skip a row may end before the last one is added. A later row of its
+        // key would be taken, and overtake it. What is skipped is read again.
+        if (is_full(topic)) {
+            found_all = false;
+            continue;
+        }
+        LaneState& lane = topic.lanes[name];
+        const bool is_try = topic.hold.failures > 0 || lane.hold.failures > 0;
+        if (lane.rows.size() >= (is_try ? 1 : limits_.rows_of_key)) {
+            lane.more = true;
+            continue;
+        }
+        if (!lane.rows.empty() && record.position <= lane.rows.back().position) continue;
+        topic.amount.add(record);
+        all_.add(record);
+        lane.rows.push_back(std::move(record));
+        if (lane.rows.size() == 1) ready_.push_back(std::move(name));
+    }
+    if (found_all) forget_deleted();
+}
+
+void RelayBook::forget_deleted() {
+    for (const Lane& name : tried_) {
+        Topic& topic = topics_.at(name.topic);
+        const auto lane = topic.lanes.find(name);
+        if (lane == topic.lanes.end() || !lane->second.rows.empty()) continue;
+        topic.lanes.erase(lane);
+        --topic.held;
+    }
+    for (const std::string& name : tried_topics_) {
+        Topic& topic = topics_.at(name);
+        if (topic.amount.rows == 0) topic.hold = {};
+    }
+    tried_.clear();
+    tried_topics_.clear();
+}
+
+const OutboxRecord* RelayBook::next(Clock::time_point now) {
     while (!ready_.empty()) {
-        const Lane lane = std::move(ready_.front());
+        const Lane name = std::move(ready_.front());
         ready_.pop_front();
-        const auto found = lanes_.find(lane);
-        // It has been dropped since then, with its topic.
-        if (found == lanes_.end()) continue;
-        const OutboxRecord& record = found->second.front();
-        if (!under_way_.emplace(record.position, lane).second) continue;
+        // Its rows may have been dropped since then, with its topic.
+        const auto topic = topics_.find(name.topic);
+        if (topic == topics_.end()) continue;
+        const auto lane = topic->second.lanes.find(name);
+        if (lane == topic->second.lanes.end() || lane->second.rows.empty()) continue;
+        const OutboxRecord& record = lane->second.rows.front();
+        if (!under_way_.emplace(record.position, name).second) continue;
+        young_.push_back({now, record.position});
         return &record;
     }
     return nullptr;
 }
 
-void RelayBook::drop_from(std::deque<OutboxRecord>& rows, std::size_t first) {
-    while (rows.size() > first) {
-        --rows_;
-        bytes_ -= rows.back().bytes();
-        rows.pop_back();
+void RelayBook::set_aside_slow(Clock::time_point now) {
+    for (; !young_.empty() && young_.front().at + slow_after <= now; young_.pop_front()) {
+        const auto entry = under_way_.find(young_.front().position);
+        if (entry == under_way_.end()) continue;
+        Topic& topic = topics_.at(entry->second.topic);
+        LaneState& lane = topic.lanes.at(entry->second);
+        if (lane.slow) continue;
+        drop_later(topic, lane);
+        lane.slow = true;
+        slow_.add(lane.rows.front());
     }
 }
 
-void RelayBook::end(Lanes::iterator lane) {
-    drop_from(lane->second, 0);
-    lanes_.erase(lane);
+void RelayBook::drop_first(Topic& topic, LaneState& lane) {
+    const OutboxRecord& row = lane.rows.front();
+    if (lane.slow) slow_.remove(row);
+    lane.slow = false;
+    topic.amount.remove(row);
+    all_.remove(row);
+    lane.rows.pop_front();
 }
 
-void RelayBook::delivered(std::int64_t position) {
+void RelayBook::drop_later(Topic& topic, LaneState& lane) {
+    while (lane.rows.size() > 1) {
+        topic.amount.remove(lane.rows.back());
+        all_.remove(lane.rows.back());
+        lane.rows.pop_back();
+        lane.more = true;
+    }
+}
+
+void RelayBook::delivered(std::int64_t position, Clock::time_point now) {
     const auto entry = under_way_.find(position);
     if (entry == under_way_.end()) return;
-    const auto lane = lanes_.find(entry->second);
+    const Lane name = std::move(entry->second);
     under_way_.erase(entry);
-    std::deque<OutboxRecord>& rows = lane->second;
-    sent_.push_back({rows.front().topic, position, rows.front().id});
-    held_topics_.erase(rows.front().topic);
-    held_lanes_.erase(lane->first);
-    --rows_;
-    bytes_ -= rows.front().bytes();
-    rows.pop_front();
-    if (rows.empty()) {
-        lanes_.erase(lane);
-    } else {
-        ready_.push_back(lane->first);
+    Topic& topic = topics_.at(name.topic);
+    LaneState& lane = topic.lanes.at(name);
+    sent_.push_back({name.topic, position, lane.rows.front().id});
+    drop_first(topic, lane);
+    if (lane.hold.failures > 0) --topic.held;
+    lane.hold = {};
+    // A hold that has not ended began while this record was under way, because others failed. They
+    // would return at once without it.
+    if (topic.hold.until <= now) topic.hold = {};
+    if (!lane.rows.empty()) {
+        ready_.push_back(name);
+        return;
     }
+    more_ = more_ || lane.more;
+    topic.lanes.erase(name);
 }
 
 RelayBook::Held RelayBook::extend(const std::string& topic, Hold& hold, Clock::time_point now) {
@@ -98,24 +177,21 @@ RelayBook::Held RelayBook::extend(const std::string& topic, Hold& hold, Clock::t
     return {topic, first, pause};
 }
 
-RelayBook::Held RelayBook::hold_topic(const std::string& topic, Clock::time_point now) {
-    Hold& hold = held_topics_[topic];
+RelayBook::Held RelayBook::hold_topic(const std::string& name, Topic& topic,
+                                      Clock::time_point now) {
     // Rows that were under way at the same time fail for the same reason: one failure, not many.
-    const bool again = hold.until > now;
-    const auto left = std::chrono::duration_cast<milliseconds>(hold.until - now);
-    const Held held = again ? Held{topic, false, left} : extend(topic, hold, now);
-    const auto first = Lane{topic, std::nullopt, INT64_MIN};
-    for (auto lane = lanes_.lower_bound(first);
-         lane != lanes_.end() && lane->first.topic == topic;) {
-        const auto here = lane++;
+    const bool again = topic.hold.until > now;
+    const auto left = std::chrono::duration_cast<milliseconds>(topic.hold.until - now);
+    const Held held = again ? Held{name, false, left} : extend(name, topic.hold, now);
+    for (auto& [of_lane, lane] : topic.lanes) {
+        if (lane.rows.empty()) continue;
+        drop_later(topic, lane);
         // The outcome of a row that is under way is still unknown.
-        if (under_way_.contains(here->second.front().position)) {
-            drop_from(here->second, 1);
-        } else {
-            end(here);
-        }
+        if (!under_way_.contains(lane.rows.front().position)) drop_first(topic, lane);
     }
-    std::erase_if(held_lanes_, [&](const auto& entry) { return entry.first.topic == topic; });
+    std::erase_if(topic.lanes, [](const auto& entry) {
+        return entry.second.rows.empty() && entry.second.hold.failures == 0;
+    });
     return held;
 }
 
@@ -123,52 +199,71 @@ std::optional<RelayBook::Held> RelayBook::failed(std::int64_t position, SendFail
                                                  Clock::time_point now) {
     const auto entry = under_way_.find(position);
     if (entry == under_way_.end()) return std::nullopt;
-    const Lane lane = std::move(entry->second);
+    const Lane name = std::move(entry->second);
     under_way_.erase(entry);
+    Topic& topic = topics_.at(name.topic);
+    LaneState& lane = topic.lanes.at(name);
     // DANGER: drop it together with the rows after it, which would overtake it. All of them are
     // read again.
-    end(lanes_.find(lane));
-    if (failure == SendFailure::topic) return hold_topic(lane.topic, now);
-    const auto of_topic = std::ranges::count_if(
-        held_lanes_, [&](const auto& held) { return held.first.topic == lane.topic; });
-    const bool is_held = held_lanes_.contains(lane);
-    if (!is_held && of_topic >= static_cast<std::ptrdiff_t>(limits_.held_keys)) {
-        return hold_topic(lane.topic, now);
+    drop_later(topic, lane);
+    drop_first(topic, lane);
+    const bool first = lane.hold.failures == 0;
+    if (failure == SendFailure::topic || (first && topic.held >= limits_.held_keys)) {
+        return hold_topic(name.topic, topic, now);
     }
-    return extend(lane.topic, held_lanes_[lane], now);
-}
-
-void RelayBook::forget_old(Clock::time_point now) {
-    const auto is_old = [&](const Hold& hold) { return hold.until + holds.longest < now; };
-    std::erase_if(held_lanes_, [&](const auto& entry) {
-        return is_old(entry.second) && !lanes_.contains(entry.first);
-    });
-    std::erase_if(held_topics_, [&](const auto& entry) {
-        const auto lane = lanes_.lower_bound(Lane{entry.first, std::nullopt, INT64_MIN});
-        const bool is_tried = lane != lanes_.end() && lane->first.topic == entry.first;
-        return is_old(entry.second) && !is_tried;
-    });
+    if (first) ++topic.held;
+    return extend(name.topic, lane.hold, now);
 }
 
 std::vector<SentRow> RelayBook::take_sent() { return std::exchange(sent_, {}); }
 
-RelayBook::LeftOut RelayBook::left_out(Clock::time_point now) const {
-    LeftOut out;
-    const auto add_lane = [&](const Lane& lane) {
-        if (!lane.order_key) {
-            out.positions.push_back(lane.position);
-            return;
+void RelayBook::leave_out(const Lane& lane, LeftOut& out) {
+    if (!lane.order_key) {
+        out.positions.push_back(lane.position);
+        return;
+    }
+    out.key_topics.push_back(lane.topic);
+    out.keys.push_back(*lane.order_key);
+}
+
+void RelayBook::leave_out_lanes(const Topic& topic, Clock::time_point now, LeftOut& out) {
+    std::size_t places = tries();
+    std::vector<std::pair<Clock::time_point, const Lane*>> ended;
+    for (const auto& [name, lane] : topic.lanes) {
+        if (lane.rows.empty() && lane.hold.until <= now) {
+            ended.emplace_back(lane.hold.until, &name);
+            continue;
         }
-        out.key_topics.push_back(lane.topic);
-        out.keys.push_back(*lane.order_key);
-    };
-    for (const auto& [topic, hold] : held_topics_) {
-        if (hold.until > now) out.topics.push_back(topic);
+        leave_out(name, out);
+        // It is being tried.
+        if (!lane.rows.empty() && lane.hold.failures > 0 && places > 0) --places;
     }
-    for (const auto& [lane, hold] : held_lanes_) {
-        if (hold.until > now) add_lane(lane);
+    std::ranges::sort(ended);
+    for (const auto& [until, name] : ended) {
+        if (places == 0) {
+            leave_out(*name, out);
+            continue;
+        }
+        --places;
+        tried_.push_back(*name);
     }
-    for (const auto& [lane, rows] : lanes_) add_lane(lane);
+}
+
+RelayBook::LeftOut RelayBook::left_out(Clock::time_point now) {
+    tried_.clear();
+    tried_topics_.clear();
+    std::erase_if(topics_, [](const auto& entry) {
+        return entry.second.lanes.empty() && entry.second.hold.failures == 0;
+    });
+    LeftOut out;
+    for (const auto& [name, topic] : topics_) {
+        if (topic.hold.until > now || is_full(topic)) {
+            out.topics.push_back(name);
+            continue;
+        }
+        if (topic.hold.failures > 0) tried_topics_.push_back(name);
+        leave_out_lanes(topic, now, out);
+    }
     return out;
 }
 
@@ -177,9 +272,22 @@ std::optional<RelayBook::Clock::time_point> RelayBook::next_try(Clock::time_poin
     const auto look = [&](const Hold& hold) {
         if (hold.until > now && (!first || hold.until < *first)) first = hold.until;
     };
-    for (const auto& [topic, hold] : held_topics_) look(hold);
-    for (const auto& [lane, hold] : held_lanes_) look(hold);
+    for (const auto& [name, topic] : topics_) {
+        look(topic.hold);
+        for (const auto& [of_lane, lane] : topic.lanes) look(lane.hold);
+    }
     return first;
+}
+
+std::size_t RelayBook::held_topics() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        topics_, [](const auto& entry) { return entry.second.hold.failures > 0; }));
+}
+
+std::size_t RelayBook::held_keys() const {
+    std::size_t keys = 0;
+    for (const auto& [name, topic] : topics_) keys += topic.held;
+    return keys;
 }
 
 }  // namespace onceward

@@ -3,9 +3,12 @@
 // which keys and topics are held. Pure: no clock, no I/O. Not thread-safe. It ends with the relay's
 // session: what it knows is true only for the rows of one server.
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -55,14 +58,19 @@ class RelayBook {
   public:
     using Clock = std::chrono::steady_clock;
     struct Limits {
-        // The most in memory at a time. More pass faster if one round trip to Kafka is long.
+        // The most in memory at a time, without the slow rows. More pass faster if one round trip
+        // to Kafka is long.
         std::size_t rows = 500;
         std::size_t bytes = 8 * 1024 * 1024;
+        // The most together with the slow rows. One topic takes at most its share_beside() of it: a
+        // partition without a leader answers none of its rows for the delivery's whole time-out.
+        std::size_t all_rows = 5'000;
+        std::size_t all_bytes = 32 * 1024 * 1024;
         // The most of one key, so that a hot key leaves room for the others.
         std::size_t rows_of_key = 64;
-        // The most held keys of one topic. Beyond that the whole topic is held: every read would
-        // have to leave the keys out one by one.
-        std::size_t held_keys = 1000;
+        // The most held keys of one topic. Beyond that the whole topic is held: every read names
+        // the keys that it leaves out.
+        std::size_t held_keys = 10'000;
     };
     // What a read has to leave out.
     struct LeftOut {
@@ -80,35 +88,44 @@ class RelayBook {
 
     explicit RelayBook(Limits limits) : limits_(limits) {}
 
-    // Adds rows of a read that left out left_out(), for each key in the order of their positions.
+    // Adds the rows of a read that left out the last left_out(), for each key in the order of their
+    // positions. REQUIRES: it read up to room_rows() and room_bytes(). Forgets holds that it tried
+    // without finding a row, because the row was deleted.
     void add(std::vector<OutboxRecord> records);
     // The next record that may be sent, which is under way from here on; null if there is none now.
     // Only one row with the same key and topic is under way at a time: if it fails, no later one
     // may arrive. Valid until its outcome is known.
-    const OutboxRecord* next();
-    void delivered(std::int64_t position);
+    const OutboxRecord* next(Clock::time_point now);
+    void delivered(std::int64_t position, Clock::time_point now);
     // Returns nullopt if it is not a row of this book.
     std::optional<Held> failed(std::int64_t position, SendFailure failure, Clock::time_point now);
     // The rows delivered since the last call. REQUIRES: they are deleted before the next read.
     std::vector<SentRow> take_sent();
+    // Rows that have been under way for half a second are slow: they leave their room to others.
+    // The later rows of their keys are dropped, and read again.
+    void set_aside_slow(Clock::time_point now);
 
-    LeftOut left_out(Clock::time_point now) const;
-    // Forgets holds that ended a minute ago and for which no row was read since then: the row was
-    // deleted.
-    void forget_old(Clock::time_point now);
+    // What the next read leaves out. It tries those keys again whose holds have ended, a few of a
+    // topic at a time.
+    LeftOut left_out(Clock::time_point now);
     // When the first of the holds ends.
     std::optional<Clock::time_point> next_try(Clock::time_point now) const;
     // Whether there is room for another read that is worth its cost.
-    bool has_room() const { return 2 * rows_ <= limits_.rows && 2 * bytes_ <= limits_.bytes; }
-    std::size_t room_rows() const { return limits_.rows - rows_; }
-    std::size_t room_bytes() const { return limits_.bytes - bytes_; }
-    bool empty() const { return lanes_.empty(); }
+    bool has_room() const {
+        return 2 * moving_rows() <= limits_.rows && 2 * moving_bytes() <= limits_.bytes;
+    }
+    std::size_t room_rows() const { return limits_.rows - moving_rows(); }
+    std::size_t room_bytes() const { return limits_.bytes - moving_bytes(); }
+    // Whether nothing can be sent before the next read, though the table has rows to send.
+    bool waits_for_rows() const { return more_ && moving_rows() == 0; }
+    bool empty() const { return all_.rows == 0; }
     std::size_t under_way() const { return under_way_.size(); }
-    std::size_t held_topics() const { return held_topics_.size(); }
-    std::size_t held_keys() const { return held_lanes_.size(); }
+    std::size_t held_topics() const;
+    std::size_t held_keys() const;
 
   private:
-    // Rows that are sent one after the other: those of one key, or a single row without an order.
+    // The name of rows that are sent one after the other: those of one key, or a single row without
+    // an order.
     struct Lane {
         std::string topic;
         std::optional<std::string> order_key;
@@ -116,25 +133,58 @@ class RelayBook {
         friend auto operator<=>(const Lane&, const Lane&) = default;
     };
     struct Hold {
-        int failures = 0;
+        int failures = 0;  // 0: nothing is held
         Clock::time_point until{};
     };
-    using Lanes = std::map<Lane, std::deque<OutboxRecord>>;
+    struct Amount {
+        std::size_t rows = 0;
+        std::size_t bytes = 0;
+        void add(const OutboxRecord& row);
+        void remove(const OutboxRecord& row);
+    };
+    struct LaneState {
+        // Many lanes have a hold and no rows, and an empty deque takes half a kilobyte.
+        std::list<OutboxRecord> rows;
+        Hold hold;
+        bool slow = false;  // the first row
+        bool more = false;  // the table has later rows, which were read and not kept
+    };
+    struct Topic {
+        Hold hold;
+        std::map<Lane, LaneState> lanes;  // each has rows or a hold
+        Amount amount;                    // of their rows
+        std::size_t held = 0;             // lanes
+    };
+    struct Sent {
+        Clock::time_point at;
+        std::int64_t position;
+    };
 
     static Lane lane_of(const OutboxRecord& record);
     static Held extend(const std::string& topic, Hold& hold, Clock::time_point now);
-    Held hold_topic(const std::string& topic, Clock::time_point now);
-    void drop_from(std::deque<OutboxRecord>& rows, std::size_t first);
-    void end(Lanes::iterator lane);
+    static void leave_out(const Lane& lane, LeftOut& out);
+    void leave_out_lanes(const Topic& topic, Clock::time_point now, LeftOut& out);
+    void forget_deleted();
+    Held hold_topic(const std::string& name, Topic& topic, Clock::time_point now);
+    void drop_first(Topic& topic, LaneState& lane);
+    void drop_later(Topic& topic, LaneState& lane);
+    bool is_full(const Topic& topic) const;
+    // The most rows of held keys of one topic, or of a held topic, that are tried at a time.
+    std::size_t tries() const { return std::max<std::size_t>(limits_.rows / 2, 1); }
+    std::size_t moving_rows() const { return all_.rows - slow_.rows; }
+    std::size_t moving_bytes() const { return all_.bytes - slow_.bytes; }
     Limits limits_;
-    Lanes lanes_;  // never an empty one
+    std::map<std::string, Topic> topics_;
+    // What the last left_out() has not left out, though it was held.
+    std::vector<Lane> tried_;
+    std::vector<std::string> tried_topics_;
     std::deque<Lane> ready_;
     std::map<std::int64_t, Lane> under_way_;  // by position
-    std::map<Lane, Hold> held_lanes_;
-    std::map<std::string, Hold> held_topics_;
+    std::deque<Sent> young_;                  // those sent in the last half second, oldest first
     std::vector<SentRow> sent_;
-    std::size_t rows_ = 0;
-    std::size_t bytes_ = 0;
+    Amount all_;
+    Amount slow_;        // of them
+    bool more_ = false;  // the table has rows that a read would find now
 };
 
 }  // namespace onceward

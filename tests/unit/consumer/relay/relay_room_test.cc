@@ -1,0 +1,158 @@
+// The room in the relay's book: rows that Kafka does not answer leave it to others.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/consumer/relay/outbox_records.h"
+
+namespace onceward {
+namespace {
+
+using namespace std::chrono_literals;
+using relay_test::different_keys;
+using relay_test::record;
+using relay_test::sendable;
+using relay_test::start;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+TEST(RelayRoom, RowsThatKafkaDoesNotAnswerLeaveTheirRoomToOthers) {
+    RelayBook book({.rows = 10});
+    book.add(different_keys(1, 10));
+    sendable(book);
+    book.set_aside_slow(start + 499ms);
+    EXPECT_FALSE(book.has_room());
+    book.set_aside_slow(start + 500ms);
+    EXPECT_TRUE(book.has_room());
+    EXPECT_EQ(book.room_rows(), 10U);
+    EXPECT_EQ(book.under_way(), 10U);
+    EXPECT_FALSE(book.empty());
+    EXPECT_THAT(book.left_out(start + 500ms).keys, SizeIs(10)) << "they would be sent twice";
+    book.delivered(1, start + 1s);
+    book.failed(2, SendFailure::passing, start + 1s);
+    EXPECT_EQ(book.room_rows(), 10U) << "their room was given back twice";
+    EXPECT_THAT(book.take_sent(), SizeIs(1));
+    EXPECT_EQ(book.under_way(), 8U);
+}
+
+TEST(RelayRoom, BytesThatKafkaDoesNotAnswerLeaveTheirRoomToOthers) {
+    RelayBook book({.bytes = 100});
+    book.add({record(1, "a", "topic", std::string(60, 'x'))});
+    sendable(book);
+    EXPECT_FALSE(book.has_room());
+    book.set_aside_slow(start + 500ms);
+    EXPECT_TRUE(book.has_room());
+    EXPECT_EQ(book.room_bytes(), 100U);
+}
+
+TEST(RelayRoom, AnAnsweredRowIsNotSlow) {
+    RelayBook book({.rows = 2});
+    book.add({record(1, "a"), record(2, "a")});
+    sendable(book);
+    book.delivered(1, start + 400ms);
+    EXPECT_THAT(sendable(book, start + 400ms), ElementsAre(2));
+    book.set_aside_slow(start + 500ms);
+    EXPECT_EQ(book.room_rows(), 1U);
+    book.set_aside_slow(start + 900ms);
+    EXPECT_EQ(book.room_rows(), 2U);
+}
+
+TEST(RelayRoom, TheLaterRowsOfASlowKeyAreDroppedAndReadAgainAfterItsAnswer) {
+    RelayBook book({});
+    book.add({record(1, "a"), record(2, "a"), record(3, "a")});
+    sendable(book);
+    book.set_aside_slow(start + 500ms);
+    EXPECT_THAT(book.left_out(start + 500ms).keys, ElementsAre("a"));
+    EXPECT_FALSE(book.waits_for_rows()) << "its next row would overtake the first";
+    book.delivered(1, start + 1s);
+    EXPECT_TRUE(book.empty());
+    EXPECT_TRUE(book.waits_for_rows());
+    EXPECT_THAT(book.left_out(start + 1s).keys, IsEmpty());
+}
+
+// One partition without a leader: none of its records is answered for 30 seconds.
+TEST(RelayRoom, ATopicThatKafkaDoesNotAnswerLeavesRoomToOthers) {
+    RelayBook book({.rows = 10, .all_rows = 20});
+    auto now = start;
+    std::int64_t position = 1;
+    while (book.left_out(now).topics.empty()) {
+        ASSERT_LT(position, 100) << "it takes all the room";
+        book.add(different_keys(position, 10, "dead"));
+        position += 10;
+        sendable(book, now);
+        now += 500ms;
+        book.set_aside_slow(now);
+        ASSERT_TRUE(book.has_room());
+    }
+    EXPECT_THAT(book.left_out(now).topics, ElementsAre("dead"));
+    EXPECT_EQ(book.under_way(), 16U) << "four fifths";
+    book.add(different_keys(200, 3, "well"));
+    EXPECT_THAT(sendable(book, now), ElementsAre(200, 201, 202));
+    book.failed(1, SendFailure::passing, now);
+    EXPECT_THAT(book.left_out(now).topics, ElementsAre("dead")) << "the other one needs some too";
+    for (std::int64_t well : {200, 201, 202}) book.delivered(well, now);
+    EXPECT_THAT(book.left_out(now).topics, IsEmpty());
+}
+
+TEST(RelayRoom, ATopicsBytesLeaveRoomToOthers) {
+    RelayBook book({.all_bytes = 100});
+    book.add({record(1, "a", "topic", std::string(70, 'x'))});
+    EXPECT_THAT(book.left_out(start).topics, IsEmpty());
+    book.add({record(2, "b", "topic", std::string(20, 'x')), record(3, "c")});
+    EXPECT_THAT(sendable(book), ElementsAre(1, 2)) << "the third row has no room";
+    EXPECT_THAT(book.left_out(start).topics, ElementsAre("topic"));
+    book.add({record(4, "large", "other", std::string(200, 'x'))});
+    EXPECT_THAT(sendable(book), ElementsAre(4)) << "the only row of its topic passes";
+}
+
+TEST(RelayRoom, IfARowOfAKeyHasNoRoomItsLaterRowsAreNotTakenEither) {
+    RelayBook book({.all_rows = 5});
+    std::vector<OutboxRecord> rows = different_keys(1, 4);
+    for (int i = 5; i <= 8; ++i) rows.push_back(record(i, "late"));
+    book.add(std::move(rows));
+    EXPECT_THAT(sendable(book), ElementsAre(1, 2, 3, 4));
+    book.delivered(1, start);
+    EXPECT_THAT(sendable(book), IsEmpty());
+    EXPECT_THAT(book.left_out(start).keys, Not(Contains("late"))) << "5 is read again";
+}
+
+TEST(RelayRoom, OfManyHeldKeysAFewAreTriedAtATimeThoseFirstThatWaitTheLongest) {
+    RelayBook book({.rows = 4});
+    book.add({record(1, "a"), record(2, "b"), record(3, "c"), record(4, "d", "other")});
+    sendable(book);
+    book.failed(3, SendFailure::passing, start);
+    book.failed(2, SendFailure::passing, start + 1ms);
+    book.failed(1, SendFailure::passing, start + 2ms);
+    book.failed(4, SendFailure::passing, start + 3ms);
+    const auto later = start + 2s;
+    EXPECT_THAT(book.left_out(later).keys, ElementsAre("a")) << "each topic has places of its own";
+    book.add({record(3, "c"), record(2, "b"), record(4, "d", "other")});
+    EXPECT_THAT(sendable(book, later), ElementsAre(3, 2, 4));
+    book.set_aside_slow(later + 500ms);
+    EXPECT_THAT(book.left_out(later + 500ms).keys, UnorderedElementsAre("a", "b", "c", "d"))
+        << "two of them are still under way";
+    book.failed(3, SendFailure::passing, later + 1s);
+    EXPECT_THAT(book.left_out(later + 1s).keys, UnorderedElementsAre("b", "c", "d"));
+    book.delivered(2, later + 1s);
+    EXPECT_THAT(book.left_out(later + 1s).keys, UnorderedElementsAre("c", "d"));
+}
+
+TEST(RelayRoom, AHeldTopicIsTriedWithAFewRows) {
+    RelayBook book({.rows = 4});
+    book.add({record(1, "a")});
+    sendable(book);
+    book.failed(1, SendFailure::topic, start);
+    book.left_out(start + 1s);
+    book.add(different_keys(1, 4));
+    EXPECT_THAT(sendable(book, start + 1s), ElementsAre(1, 2));
+    EXPECT_THAT(book.left_out(start + 1s).topics, ElementsAre("topic"));
+    book.delivered(1, start + 1s);
+    EXPECT_THAT(book.left_out(start + 1s).topics, IsEmpty());
+}
+
+}  // namespace
+}  // namespace onceward
