@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "consumer/relay/read_pace.h"
 #include "dedup/base/backoff.h"
 #include "dedup/base/logging.h"
 #include "dedup/base/mutants.h"
@@ -21,7 +22,6 @@ using Clock = RelayBook::Clock;
 namespace {
 
 constexpr milliseconds poll_wait{20};     // for Kafka's answers, while any is to come
-constexpr milliseconds look_again{50};    // at an outbox that was empty just now
 constexpr milliseconds notice_stop{200};  // longest wait that nothing but time ends
 constexpr milliseconds tell_every{60'000};
 
@@ -88,7 +88,8 @@ class Relay::Leader {
             send_ready();
             delete_sent();
             book_.set_aside_slow(Clock::now());
-            if (book_.has_room() && Clock::now() >= next_read_) read();
+            const bool is_due = pace_.is_due(Clock::now(), book_.waits_for_rows());
+            if (book_.has_room() && is_due) read();
             // All groups share the channel: notifications for the others' relays must not
             // accumulate while this one is busy.
             connection_.notified(milliseconds{0});
@@ -202,8 +203,8 @@ class Relay::Leader {
 
     // Returns how many rows it found.
     int read() {
-        const auto now = Clock::now();
-        const RelayBook::LeftOut out = book_.left_out(now);
+        const auto begin = Clock::now();
+        const RelayBook::LeftOut out = book_.left_out(begin);
         const QueryResult rows = connection_.prepared(
             sql::outbox_waiting,
             Parameters{options_.group, views(out.topics), views(out.key_topics)}
@@ -222,7 +223,7 @@ class Relay::Leader {
                                std::string(rows.text(row, 6))});
         }
         book_.add(std::move(records));
-        next_read_ = rows.rows() > 0 ? now : now + look_again;
+        pace_.ended(begin, Clock::now(), rows.rows() > 0);
         return rows.rows();
     }
 
@@ -235,7 +236,7 @@ class Relay::Leader {
     void rest(const std::stop_token& stop) {
         const Parameters group{options_.group};
         if (!connection_.query(sql::outbox_sleep, group).boolean(0, 0)) {
-            connection_.notified(look_again);
+            connection_.notified(ReadPace::look_again);
             return;
         }
         // DANGER: read after taking the lock. A writer that committed earlier sent no notification.
@@ -247,7 +248,7 @@ class Relay::Leader {
                 const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
                 if (connection_.notified(std::clamp(left, milliseconds{1}, notice_stop))) break;
             }
-            next_read_ = Clock::now();
+            pace_.read_at(Clock::now());
         }
         connection_.query(sql::outbox_awake, group);
     }
@@ -271,7 +272,7 @@ class Relay::Leader {
     const RelayOptions& options_;
     Connection& connection_;
     RelayBook book_;
-    Clock::time_point next_read_{};
+    ReadPace pace_;
     Clock::time_point next_word_{};
     // When Kafka first refused a record's time, of those after the last one that it took.
     std::optional<Clock::time_point> time_refused_;
