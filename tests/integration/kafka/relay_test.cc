@@ -207,7 +207,9 @@ TEST_F(RelayTest, ManyKeysAreLeftOutByAHash) {
                               .integer(500)
                               .integer(1'000'000));
     for (int row = 0; row < rows.rows(); ++row) plan += std::string(rows.text(row, 0)) + "\n";
-    EXPECT_EQ(times_in(plan, "hashed SubPlan"), 2) << plan;
+    // PostgreSQL 17 names a plan once for each column that it compares.
+    EXPECT_GE(times_in(plan, "(hashed SubPlan"), 2) << plan;
+    EXPECT_EQ(times_in(plan, "(SubPlan"), 0) << plan;
 }
 
 TEST_F(RelayTest, AMemoryOfManyRowsIsNotNeeded) {
