@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
+
 #include "tests/unit/consumer/relay/outbox_records.h"
 
 namespace onceward {
@@ -107,6 +110,41 @@ TEST(RelayRoom, ATopicsBytesLeaveRoomToOthers) {
     EXPECT_THAT(book.left_out(start).topics, ElementsAre("topic"));
     book.add({record(4, "large", "other", std::string(200, 'x'))});
     EXPECT_THAT(sendable(book), ElementsAre(4)) << "the only row of its topic passes";
+}
+
+// 0.5 MiB/s: all rows are slow, and each one waits for those that were sent before it.
+TEST(RelayRoom, OverASlowLinkEveryRowIsAnsweredWithinTheDeliverysTimeOut) {
+    RelayBook book({});
+    const std::string payload(16 * 1024, 'x');
+    constexpr auto time_of_row = 31'250us;
+    struct Answer {
+        RelayBook::Clock::time_point at;
+        std::int64_t position;
+    };
+    std::deque<Answer> answers;
+    auto link_is_free = start;
+    RelayBook::Clock::duration longest{0};
+    std::int64_t position = 0;
+    for (auto now = start; now < start + 20s; now += 500ms) {
+        for (; !answers.empty() && answers.front().at <= now; answers.pop_front()) {
+            book.delivered(answers.front().position, now);
+        }
+        book.set_aside_slow(now);
+        const std::size_t room = std::min(book.room_rows(), book.room_bytes() / payload.size());
+        std::vector<OutboxRecord> rows;
+        while (rows.size() < room) {
+            ++position;
+            rows.push_back(record(position, "key-" + std::to_string(position),
+                                  "topic-" + std::to_string(position % 4), payload));
+        }
+        book.add(std::move(rows));
+        for (const std::int64_t row : sendable(book, now)) {
+            link_is_free = std::max(link_is_free, now) + time_of_row;
+            longest = std::max(longest, link_is_free - now);
+            answers.push_back({link_is_free, row});
+        }
+    }
+    EXPECT_LT(longest, 30s);
 }
 
 TEST(RelayRoom, IfARowOfAKeyHasNoRoomItsLaterRowsAreNotTakenEither) {
