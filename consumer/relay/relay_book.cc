@@ -45,9 +45,8 @@ RelayBook::Lane RelayBook::lane_of(const OutboxRecord& record) {
 }
 
 bool RelayBook::is_full(const Topic& topic) const {
-    // A row that is larger than the share passes if its topic has no other.
-    if (topic.amount.rows == 0) return false;
     if (topic.hold.failures > 0 && topic.amount.rows >= tries()) return true;
+    // A row that is larger than the share passes if its topic has no other, and the book has room.
     const auto share = [](std::size_t limit, std::size_t used) {
         return share_beside(limit - std::min(limit, used));
     };

@@ -114,7 +114,8 @@ class RelayBook {
     std::optional<Clock::time_point> next_try(Clock::time_point now) const;
     // Whether there is room for another read that is worth its cost.
     bool has_room() const {
-        return 2 * moving_rows() <= limits_.rows && 2 * moving_bytes() <= limits_.bytes;
+        return 2 * moving_rows() <= limits_.rows && 2 * moving_bytes() <= limits_.bytes &&
+               all_.rows < limits_.all_rows && all_.bytes < limits_.all_bytes;
     }
     std::size_t room_rows() const { return limits_.rows - moving_rows(); }
     std::size_t room_bytes() const { return limits_.bytes - moving_bytes(); }

@@ -112,6 +112,28 @@ TEST(RelayRoom, ATopicsBytesLeaveRoomToOthers) {
     EXPECT_THAT(sendable(book), ElementsAre(4)) << "the only row of its topic passes";
 }
 
+// A row of each topic that had none was taken, so that many topics had no bound.
+TEST(RelayRoom, AFullBookTakesNoRowOfYetAnotherTopic) {
+    for (const bool by_bytes : {false, true}) {
+        RelayBook book(by_bytes ? RelayBook::Limits{.all_bytes = 5}
+                                : RelayBook::Limits{.all_rows = 5});
+        std::vector<OutboxRecord> rows = different_keys(1, 4, "one");
+        rows.push_back(record(5, "key-5", "two"));
+        rows.push_back(record(6, "key-6", "three"));
+        if (by_bytes) {
+            for (OutboxRecord& row : rows) row.key = "x";
+        }
+        book.add(std::move(rows));
+        EXPECT_THAT(sendable(book), ElementsAre(1, 2, 3, 4, 5));
+        book.set_aside_slow(start + 500ms);
+        EXPECT_FALSE(book.has_room()) << "each read would find the sixth row again";
+        book.delivered(5, start + 1s);
+        EXPECT_TRUE(book.has_room());
+        book.add({record(6, "key-6", "three")});
+        EXPECT_THAT(sendable(book, start + 1s), ElementsAre(6));
+    }
+}
+
 // 0.5 MiB/s: all rows are slow, and each one waits for those that were sent before it.
 TEST(RelayRoom, OverASlowLinkEveryRowIsAnsweredWithinTheDeliverysTimeOut) {
     RelayBook book({});
