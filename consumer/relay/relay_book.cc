@@ -44,14 +44,18 @@ RelayBook::Lane RelayBook::lane_of(const OutboxRecord& record) {
     return {record.topic, record.order_key, record.order_key ? 0 : record.position};
 }
 
+bool RelayBook::fills_share(const Amount& amount, std::size_t parts) const {
+    // A row that is larger than the share passes if it is the first, and the book has room.
+    const auto part = [parts](std::size_t limit, std::size_t used) {
+        return share_beside(limit - std::min(limit, used)) / parts;
+    };
+    return amount.rows >= part(limits_.all_rows, all_.rows) ||
+           amount.bytes >= part(limits_.all_bytes, all_.bytes);
+}
+
 bool RelayBook::is_full(const Topic& topic) const {
     if (topic.hold.failures > 0 && topic.amount.rows >= tries()) return true;
-    // A row that is larger than the share passes if its topic has no other, and the book has room.
-    const auto share = [](std::size_t limit, std::size_t used) {
-        return share_beside(limit - std::min(limit, used));
-    };
-    return topic.amount.rows >= share(limits_.all_rows, all_.rows) ||
-           topic.amount.bytes >= share(limits_.all_bytes, all_.bytes);
+    return fills_share(topic.amount, 1);
 }
 
 void RelayBook::add(std::vector<OutboxRecord> records) {
@@ -227,6 +231,7 @@ void RelayBook::leave_out(const Lane& lane, LeftOut& out) {
 
 void RelayBook::leave_out_lanes(const Topic& topic, Clock::time_point now, LeftOut& out) {
     std::size_t places = tries();
+    Amount slow_tries;
     std::vector<std::pair<Clock::time_point, const Lane*>> ended;
     for (const auto& [name, lane] : topic.lanes) {
         if (lane.rows.empty() && lane.hold.until <= now) {
@@ -234,9 +239,13 @@ void RelayBook::leave_out_lanes(const Topic& topic, Clock::time_point now, LeftO
             continue;
         }
         leave_out(name, out);
-        // It is being tried.
-        if (!lane.rows.empty() && lane.hold.failures > 0 && places > 0) --places;
+        const bool is_try = !lane.rows.empty() && lane.hold.failures > 0;
+        // Kafka does not answer it, but it may answer others.
+        if (is_try && lane.slow) slow_tries.add(lane.rows.front());
+        if (is_try && !lane.slow && places > 0) --places;
     }
+    // The topic's keys that are not held need room too.
+    if (fills_share(slow_tries, 2)) places = 0;
     std::ranges::sort(ended);
     for (const auto& [until, name] : ended) {
         if (places == 0) {

@@ -171,8 +171,11 @@ class RelayBook {
     Held hold_topic(const std::string& name, Topic& topic, Clock::time_point now);
     void drop_first(Topic& topic, LaneState& lane);
     void drop_later(Topic& topic, LaneState& lane);
+    // Whether these rows of a topic are one of so many equal parts of its share, or more.
+    bool fills_share(const Amount& amount, std::size_t parts) const;
     bool is_full(const Topic& topic) const;
-    // The most rows of held keys of one topic, or of a held topic, that are tried at a time.
+    // The most rows of held keys of one topic that are tried at a time, without the slow ones, and
+    // the most rows of a held topic.
     std::size_t tries() const { return std::max<std::size_t>(limits_.rows / 2, 1); }
     std::size_t moving_rows() const { return all_.rows - slow_.rows; }
     std::size_t moving_bytes() const { return all_.bytes - slow_.bytes; }

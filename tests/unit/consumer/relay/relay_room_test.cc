@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "tests/unit/consumer/relay/outbox_records.h"
 
@@ -192,13 +193,65 @@ TEST(RelayRoom, OfManyHeldKeysAFewAreTriedAtATimeThoseFirstThatWaitTheLongest) {
     EXPECT_THAT(book.left_out(later).keys, ElementsAre("a")) << "each topic has places of its own";
     book.add({record(3, "c"), record(2, "b"), record(4, "d", "other")});
     EXPECT_THAT(sendable(book, later), ElementsAre(3, 2, 4));
-    book.set_aside_slow(later + 500ms);
-    EXPECT_THAT(book.left_out(later + 500ms).keys, UnorderedElementsAre("a", "b", "c", "d"))
+    EXPECT_THAT(book.left_out(later + 400ms).keys, UnorderedElementsAre("a", "b", "c", "d"))
         << "two of them are still under way";
     book.failed(3, SendFailure::passing, later + 1s);
     EXPECT_THAT(book.left_out(later + 1s).keys, UnorderedElementsAre("b", "c", "d"));
     book.delivered(2, later + 1s);
     EXPECT_THAT(book.left_out(later + 1s).keys, UnorderedElementsAre("c", "d"));
+}
+
+// Two partitions lost their leaders, and the one of the even positions has one again. The tries of
+// the other one kept the places for 30 seconds, so that its keys waited with them for minutes.
+TEST(RelayRoom, TriesThatKafkaDoesNotAnswerLeaveTheirPlacesToOtherKeys) {
+    RelayBook book({.rows = 20});
+    for (std::int64_t first = 1; first <= 200; first += 20) {
+        book.add(different_keys(first, 20));
+        for (const std::int64_t position : sendable(book)) {
+            book.failed(position, SendFailure::passing, start + position * 1ms);
+        }
+    }
+    std::set<std::int64_t> arrived;
+    for (auto now = start + 2s; now < start + 30s; now += 500ms) {
+        book.set_aside_slow(now);
+        const std::vector<std::string> out = book.left_out(now).keys;
+        std::vector<OutboxRecord> found;
+        for (OutboxRecord& row : different_keys(1, 200)) {
+            if (std::ranges::find(out, *row.order_key) != out.end()) continue;
+            if (!arrived.contains(row.position)) found.push_back(std::move(row));
+        }
+        book.add(std::move(found));
+        for (const std::int64_t position : sendable(book, now)) {
+            if (position % 2 != 0) continue;
+            book.delivered(position, now);
+            arrived.insert(position);
+        }
+    }
+    EXPECT_THAT(arrived, SizeIs(100));
+}
+
+TEST(RelayRoom, SlowTriesLeaveRoomToTheOtherKeysOfTheirTopic) {
+    RelayBook book({.rows = 10, .all_rows = 15});
+    for (std::int64_t first = 1; first <= 20; first += 10) {
+        book.add(different_keys(first, 10));
+        for (const std::int64_t position : sendable(book)) {
+            book.failed(position, SendFailure::passing, start + position * 1ms);
+        }
+    }
+    auto now = start + 2s;
+    for (const std::int64_t first : {1, 6}) {
+        EXPECT_THAT(book.left_out(now).keys, SizeIs(15)) << "five are tried";
+        book.add(different_keys(first, 5));
+        EXPECT_THAT(sendable(book, now), SizeIs(5));
+        now += 500ms;
+        book.set_aside_slow(now);
+    }
+    EXPECT_THAT(book.left_out(now).keys, SizeIs(20)) << "ten slow tries are half of its share";
+    EXPECT_THAT(book.left_out(now).topics, IsEmpty());
+    book.add({record(21, "well")});
+    EXPECT_THAT(sendable(book, now), ElementsAre(21));
+    book.failed(1, SendFailure::passing, now);
+    EXPECT_THAT(book.left_out(now).keys, Not(Contains("key-11"))) << "there is a place again";
 }
 
 TEST(RelayRoom, AHeldTopicIsTriedWithAFewRows) {
