@@ -229,13 +229,14 @@ void RelayBook::leave_out(const Lane& lane, LeftOut& out) {
     out.keys.push_back(*lane.order_key);
 }
 
-void RelayBook::leave_out_lanes(const Topic& topic, Clock::time_point now, LeftOut& out) {
+void RelayBook::leave_out_lanes(Topic& topic, Clock::time_point now, LeftOut& out) {
     std::size_t places = tries();
     Amount slow_tries;
-    std::vector<std::pair<Clock::time_point, const Lane*>> ended;
-    for (const auto& [name, lane] : topic.lanes) {
+    std::vector<std::pair<const Lane, LaneState>*> ended;
+    for (auto& entry : topic.lanes) {
+        const auto& [name, lane] = entry;
         if (lane.rows.empty() && lane.hold.until <= now) {
-            ended.emplace_back(lane.hold.until, &name);
+            ended.push_back(&entry);
             continue;
         }
         leave_out(name, out);
@@ -246,14 +247,19 @@ void RelayBook::leave_out_lanes(const Topic& topic, Clock::time_point now, LeftO
     }
     // The topic's keys that are not held need room too.
     if (fills_share(slow_tries, 2)) places = 0;
-    std::ranges::sort(ended);
-    for (const auto& [until, name] : ended) {
+    std::ranges::stable_sort(ended, {},
+                             [](const auto* entry) { return entry->second.hold.until; });
+    for (auto* entry : ended) {
+        auto& [name, lane] = *entry;
         if (places == 0) {
-            leave_out(*name, out);
+            leave_out(name, out);
             continue;
         }
         --places;
-        tried_.push_back(*name);
+        tried_.push_back(name);
+        // If the read does not find its row, the others have their turn first. Somebody may have
+        // deleted the row, which is known only after a read that finds all rows.
+        lane.hold.until = now;
     }
 }
 
@@ -264,7 +270,7 @@ RelayBook::LeftOut RelayBook::left_out(Clock::time_point now) {
         return entry.second.lanes.empty() && entry.second.hold.failures == 0;
     });
     LeftOut out;
-    for (const auto& [name, topic] : topics_) {
+    for (auto& [name, topic] : topics_) {
         if (topic.hold.until > now || is_full(topic)) {
             out.topics.push_back(name);
             continue;

@@ -166,7 +166,7 @@ class RelayBook {
     static Lane lane_of(const OutboxRecord& record);
     static Held extend(const std::string& topic, Hold& hold, Clock::time_point now);
     static void leave_out(const Lane& lane, LeftOut& out);
-    void leave_out_lanes(const Topic& topic, Clock::time_point now, LeftOut& out);
+    void leave_out_lanes(Topic& topic, Clock::time_point now, LeftOut& out);
     void forget_deleted();
     Held hold_topic(const std::string& name, Topic& topic, Clock::time_point now);
     void drop_first(Topic& topic, LaneState& lane);

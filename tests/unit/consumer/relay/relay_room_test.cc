@@ -254,6 +254,27 @@ TEST(RelayRoom, SlowTriesLeaveRoomToTheOtherKeysOfTheirTopic) {
     EXPECT_THAT(book.left_out(now).keys, Not(Contains("key-11"))) << "there is a place again";
 }
 
+// A busy topic cuts each read, and such a read forgets no hold.
+TEST(RelayRoom, HeldKeysWhoseRowsAreNotFoundAreTriedInTurnWithTheOthers) {
+    RelayBook book({.rows = 4});
+    book.add({record(1, "deleted"), record(2, "deleted too"), record(3, "there")});
+    sendable(book);
+    for (const std::int64_t position : {1, 2, 3}) {
+        book.failed(position, SendFailure::record, start + position * 1ms);
+    }
+    auto now = start + 2s;
+    EXPECT_THAT(book.left_out(now).keys, ElementsAre("there"));
+    book.add(different_keys(10, 4));
+    for (const std::int64_t position : sendable(book, now)) book.delivered(position, now);
+    now += 50ms;
+    EXPECT_THAT(book.left_out(now).keys, ElementsAre("deleted too")) << "their order goes around";
+    std::vector<OutboxRecord> rows = different_keys(20, 4);
+    rows[0] = record(3, "there");
+    book.add(std::move(rows));
+    EXPECT_THAT(sendable(book, now), Contains(3));
+    EXPECT_EQ(book.held_keys(), 3U) << "it is not known yet which rows are there";
+}
+
 TEST(RelayRoom, AHeldTopicIsTriedWithAFewRows) {
     RelayBook book({.rows = 4});
     book.add({record(1, "a")});
