@@ -241,6 +241,8 @@ class Relay::Leader {
         }
         // DANGER: read after taking the lock. A writer that committed earlier sent no notification.
         if (read() == 0) {
+            // A try that is due already makes the next read follow at once. These reads come to an
+            // end: each forgets what it tried, because it found no row.
             const auto now = Clock::now();
             const auto until = std::min(now + options_.poll_every,
                                         book_.next_try(now).value_or(Clock::time_point::max()));

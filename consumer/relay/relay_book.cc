@@ -284,11 +284,16 @@ RelayBook::LeftOut RelayBook::left_out(Clock::time_point now) {
 std::optional<RelayBook::Clock::time_point> RelayBook::next_try(Clock::time_point now) const {
     std::optional<Clock::time_point> first;
     const auto look = [&](const Hold& hold) {
-        if (hold.until > now && (!first || hold.until < *first)) first = hold.until;
+        if (!first || hold.until < *first) first = hold.until;
     };
     for (const auto& [name, topic] : topics_) {
-        look(topic.hold);
-        for (const auto& [of_lane, lane] : topic.lanes) look(lane.hold);
+        const bool is_tried = topic.hold.until <= now && topic.amount.rows > 0;
+        if (topic.hold.failures > 0 && !is_tried) look(topic.hold);
+        // The keys of a held topic wait for it.
+        if (topic.hold.until > now) continue;
+        for (const auto& [of_lane, lane] : topic.lanes) {
+            if (lane.rows.empty()) look(lane.hold);
+        }
     }
     return first;
 }

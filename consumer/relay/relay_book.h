@@ -110,7 +110,8 @@ class RelayBook {
     // What the next read leaves out. It tries those keys again whose holds have ended, a few of a
     // topic at a time.
     LeftOut left_out(Clock::time_point now);
-    // When the first of the holds ends.
+    // When the next key or topic may be tried, of those that are not being tried. It is not after
+    // `now` if a hold ended during the last read, or if a key got no place in it.
     std::optional<Clock::time_point> next_try(Clock::time_point now) const;
     // Whether there is room for another read that is worth its cost.
     bool has_room() const {

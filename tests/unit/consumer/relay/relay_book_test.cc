@@ -229,6 +229,47 @@ TEST(RelayBook, AReadThatWasCutForgetsNoHold) {
     EXPECT_EQ(book.held_keys(), 1U) << "its row may be the next one";
 }
 
+// The relay slept until its next poll, five seconds later.
+TEST(RelayBook, AHoldThatEndsDuringAReadIsTriedAtOnce) {
+    for (const SendFailure failure : {SendFailure::record, SendFailure::topic}) {
+        RelayBook book({});
+        book.add({record(1, "a")});
+        sendable(book);
+        book.failed(1, failure, start);
+        book.left_out(start + 999ms);
+        book.add({});
+        EXPECT_EQ(book.next_try(start + 1001ms), start + 1s);
+        book.left_out(start + 1001ms);
+        book.add({record(1, "a")});
+        EXPECT_EQ(book.next_try(start + 1001ms), std::nullopt) << "it is being tried";
+    }
+}
+
+TEST(RelayBook, AHeldKeyThatGotNoPlaceInAReadIsTriedInTheNextOneAndThenNoMore) {
+    RelayBook book({.rows = 4});
+    book.add({record(1, "a"), record(2, "b"), record(3, "c")});
+    sendable(book);
+    for (const std::int64_t position : {1, 2, 3}) {
+        book.failed(position, SendFailure::record, start);
+    }
+    const auto later = start + 2s;
+    book.left_out(later);
+    book.add({});
+    EXPECT_EQ(book.next_try(later), start + 1s) << "c";
+    book.left_out(later);
+    book.add({});
+    EXPECT_EQ(book.next_try(later), std::nullopt) << "the reads would never end";
+}
+
+TEST(RelayBook, TheKeysOfAHeldTopicAreTriedWhenItsHoldEnds) {
+    RelayBook book({});
+    book.add({record(1, "a"), record(2, "b")});
+    sendable(book);
+    book.failed(1, SendFailure::record, start);
+    book.failed(2, SendFailure::topic, start + 500ms);
+    EXPECT_EQ(book.next_try(start + 1200ms), start + 1500ms);
+}
+
 TEST(RelayBook, AnAnswerForARowThatItDoesNotKnowIsNothing) {
     RelayBook book({});
     book.add({record(1, "a")});
