@@ -104,7 +104,7 @@ void RelayBook::forget_deleted() {
 }
 
 const OutboxRecord* RelayBook::next(Clock::time_point now) {
-    while (!ready_.empty()) {
+    for (std::size_t left = ready_.size(); left > 0; --left) {
         const Lane name = std::move(ready_.front());
         ready_.pop_front();
         // Its rows may have been dropped since then, with its topic.
@@ -113,7 +113,13 @@ const OutboxRecord* RelayBook::next(Clock::time_point now) {
         const auto lane = topic->second.lanes.find(name);
         if (lane == topic->second.lanes.end() || lane->second.rows.empty()) continue;
         const OutboxRecord& record = lane->second.rows.front();
-        if (!under_way_.emplace(record.position, name).second) continue;
+        const auto [entry, is_new] = under_way_.emplace(record.position, name);
+        if (!is_new) {
+            // Rows of two topics may have the same position. Kafka's answer names only that, so
+            // that the second row waits for the first one's answer.
+            if (entry->second != name) ready_.push_back(name);
+            continue;
+        }
         young_.push_back({now, record.position});
         return &record;
     }
