@@ -330,9 +330,13 @@ double LogWindows::fullness(int ledger, std::int64_t generation) const {
     if (held == 0) return 0;
     // What is held of other generations is sealed already, or is another ledger's.
     const std::size_t others = all - held;
-    const std::size_t left = limit_ / 2 > others ? limit_ / 2 - others : 0;
-    const std::size_t share = all / ledgers.size();
-    return static_cast<double>(held) / static_cast<double>(std::max(left, share));
+    const std::size_t half = limit_ / 2;
+    const std::size_t left = half > others ? half - others : 0;
+    // Half of the limit is always enough. Otherwise sealed claims that stay in memory, such as
+    // those of a stopped worker, would keep the generation open for as long as they stay.
+    const std::size_t share = std::min(all / ledgers.size(), half);
+    const std::size_t enough = std::max({left, share, std::size_t{1}});
+    return static_cast<double>(held) / static_cast<double>(enough);
 }
 
 std::shared_ptr<LogWindow> LogWindows::make_one(int ledger) {

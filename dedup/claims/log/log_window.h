@@ -216,7 +216,8 @@ class LogWindows {
     std::size_t limit() const { return limit_; }
     // How much of the memory for recent claims a ledger's open generation has used up: at 1 it is
     // to be sealed, so that its claims become filters. Of several ledgers only those reach it that
-    // hold at least their share, since sealing a small generation frees little. 0: nothing is held.
+    // hold at least their share, since sealing a small generation frees little. A generation that
+    // takes half of the limit always reaches it. 0: nothing is held.
     double fullness(int ledger, std::int64_t generation) const;
     // A window that no other worker shares, which counts towards the limit.
     std::shared_ptr<LogWindow> make(int ledger);
