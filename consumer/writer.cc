@@ -41,7 +41,7 @@ void Writer::run() {
         if (!session_.connected() && !handoff_.stopping()) session_.connect();
         standing_.check_pauses();
         forget_left();
-        release_discarded();
+        release_memory();
         Handoff::Work work = handoff_.next_work(session_.connected(), Clock::now() + idle);
         switch (work.kind) {
             case Handoff::Work::Kind::stop: return;
@@ -135,11 +135,18 @@ void Writer::forget_left() {
     }
 }
 
-// The next batch of a halted topic may be hours away, and what its store has discarded counts
+// The next batch of a stopped or paused topic may be hours away, and what its store holds counts
 // towards the memory for claims until then.
-void Writer::release_discarded() {
+// DANGER: release all of it only if the topic is not ready. None of its partitions is read then,
+// and each is taken again before its next batch, which would otherwise find no claims.
+void Writer::release_memory() {
     for (WriterTopic& topic : session_.topics()) {
-        if (topic.claims) topic.claims->release_discarded();
+        if (!topic.claims) continue;
+        if (topic.ready) {
+            topic.claims->release_discarded();
+        } else {
+            topic.claims->release_all();
+        }
     }
 }
 

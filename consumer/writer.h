@@ -22,7 +22,7 @@ class Writer {
 
   private:
     void forget_left();
-    void release_discarded();
+    void release_memory();
     void follow_ledgers();
     void process(std::size_t number, Batch batch);
     void run_batch(WriterTopic& topic, Batch batch);

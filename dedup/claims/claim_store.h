@@ -10,6 +10,7 @@
 //   - append_as_new, committing, appended_as_new, committed, ended;
 // - reconsider, after the sink refused rows and the transaction was rolled back;
 // - release_discarded, at any time outside of transactions;
+// - release_all, outside of transactions, if partitions_taken comes before the next claim;
 // - partitions_lost when partitions leave;
 // - connection_lost whenever the session has ended.
 
@@ -111,6 +112,9 @@ class ClaimStore {
     virtual void catch_up(Connection&) {}
     // Frees the memory that the next catch_up() would replace. Does no I/O.
     virtual void release_discarded() {}
+    // Frees the memory of a topic that is stopped. Does no I/O. REQUIRES: each partition is taken
+    // again before its next batch.
+    virtual void release_all() {}
     // Claims each key, before the sink writes. REQUIRES: sorted by digest, no digest twice (two
     // workers that claimed in different orders would deadlock). Answers in the same order. Returns
     // nullopt if a key that was presumed new was there already: the transaction has failed, so roll

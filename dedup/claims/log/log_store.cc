@@ -53,6 +53,9 @@ void LogStore::release_discarded() {
     if (window_ && window_->discarded) window_.reset();
 }
 
+// The process's other users of the window keep it; otherwise the next catch_up() reads another.
+void LogStore::release_all() { window_.reset(); }
+
 void LogStore::join(Connection& connection) {
     if (window_ && !window_->discarded) return;
     if (server_.empty()) server_ = log_server(connection);

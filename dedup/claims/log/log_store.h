@@ -19,6 +19,7 @@ class LogStore final : public ClaimStore {
     ~LogStore() override;
     void catch_up(Connection& connection) override;
     void release_discarded() override;
+    void release_all() override;
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   std::span<const Claim> claims) override;
     bool appends_as_new() const override { return true; }

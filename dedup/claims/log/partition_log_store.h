@@ -31,6 +31,7 @@ class PartitionLogStore final : public ClaimStore {
     void committing() override;
     void committed() override;
     void connection_lost() override;
+    void release_all() override { connection_lost(); }
     // For tests. REQUIRES: the partition was taken.
     LogWindow& window(Partition partition) { return *parts_.at(partition).window; }
 

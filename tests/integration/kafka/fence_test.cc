@@ -153,7 +153,7 @@ TEST(SinkTable, ATopicWhoseTableChangedStopsTheOtherGoesOnAndItComesBackByItself
 class DamagedLedger final : public ClaimStore {
   public:
     explicit DamagedLedger(std::atomic<int>& released) : released_(released) {}
-    void release_discarded() override { ++released_; }
+    void release_all() override { ++released_; }
     void catch_up(Connection&) override { throw std::runtime_error("this is not a filter"); }
     std::optional<std::vector<ClaimAnswer>> claim(Transaction&, std::span<const Claim>) override {
         return std::nullopt;
@@ -182,7 +182,7 @@ TEST(Ledgers, OneThatCannotBeReadStopsItsOwnTopicAloneAlsoWithoutMessages) {
     EXPECT_EQ(worker.finished(), std::nullopt);
 }
 
-TEST(Ledgers, AHaltedTopicReleasesWhatItsLedgerHasDiscarded) {
+TEST(Ledgers, AHaltedTopicReleasesTheMemoryOfItsLedger) {
     std::atomic<int> released = 0;
     Scene scene;
     WorkerOptions options = scene.options();

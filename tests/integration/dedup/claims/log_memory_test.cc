@@ -109,6 +109,19 @@ TEST_P(LogMemoryTest, RecentClaimsOverTheLimitBecomeFiltersSoonAfterTheyAreSeale
     EXPECT_EQ(claim(0, 8000), 0);
 }
 
+// Its bytes would count towards the limit of the process for as long as its topic is stopped.
+TEST_P(LogMemoryTest, AStoreThatReleasedAllReadsItAgainBeforeTheNextBatch) {
+    begin(LogWindows::default_limit);
+    ASSERT_EQ(claim(0, 1000), 1000);
+    seal();
+    ASSERT_EQ(claim(1000, 1000), 1000);
+    claims_->release_all();
+    EXPECT_EQ(windows_->bytes(), 0U);
+    const TopicPartition taken{"topic", Partition{0}};
+    claims_->partitions_taken(leader_, {&taken, 1});
+    EXPECT_EQ(claim(0, 2001), 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Reaches, LogMemoryTest, ::testing::Values(Reach::global, Reach::partition),
                          [](const ::testing::TestParamInfo<Reach>& reach) -> std::string {
                              return reach.param == Reach::global ? "Global" : "Partition";
