@@ -125,15 +125,16 @@ void ask_segment(Transaction& transaction, const std::string& ending, std::span<
 constexpr auto pause_if_over = std::chrono::milliseconds(20);
 
 // Returns whether the process holds no more than its limit. If it holds more, drops filters of
-// these windows, and pauses if that is not enough.
-bool within_limit(std::span<LogWindow* const> mine, const LogWindows& windows) {
+// these windows, and pauses if that is not enough. No ledger pauses for the memory of others: that
+// would last until those are read again.
+bool within_limit(int ledger, std::span<LogWindow* const> mine, const LogWindows& windows) {
     const std::size_t limit = windows.limit();
     const std::size_t bytes = windows.bytes();
     if (bytes <= limit) return true;
     // Each window drops the same, so that the oldest filters of all partitions go first. A batch
     // then looks its claims up in few segments.
     for (LogWindow* window : mine) window->drop_filters((bytes - limit) / mine.size() + 1);
-    if (windows.bytes() > limit) {
+    if (windows.bytes() > limit && windows.holds_much(ledger)) {
         for (LogWindow* window : mine) window->look_for_segments_soon();
         std::this_thread::sleep_for(pause_if_over);
     }
@@ -234,7 +235,7 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
 bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const> mine,
                   const LogWindows& windows, std::chrono::milliseconds time) {
     const auto until = LogWindow::Clock::now() + time;
-    if (!within_limit(mine, windows)) return false;
+    if (!within_limit(ledger, mine, windows)) return false;
     for (LogWindow* window : mine) {
         // Ask this first: the more partitions, the longer it takes to count all windows' bytes.
         if (!window->missing_filter()) continue;

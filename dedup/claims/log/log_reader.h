@@ -57,10 +57,10 @@ bool table_is_gone(const PostgresError& error);
 
 // Reads filters that the segments of these windows lack, a window's newest segment first: at least
 // one, and more as long as `time` lasts and the process's windows have room. If the process holds
-// more than its limit, drops filters of these windows instead; if recent claims alone are more than
-// that, also pauses for a moment, since retention seals them meanwhile. Returns whether the process
-// was within its limit. Outside of any transaction. Without its filter each claim is looked up in
-// the segment. REQUIRES: there is a window.
+// more than its limit, drops filters of these windows instead; if that is not enough, and the
+// ledger has many recent claims, also pauses for a moment, since retention seals them meanwhile.
+// Returns whether the process was within its limit. Outside of any transaction. Without its filter
+// each claim is looked up in the segment. REQUIRES: there is a window.
 bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const> mine,
                   const LogWindows& windows, std::chrono::milliseconds time);
 

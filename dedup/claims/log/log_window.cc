@@ -313,30 +313,46 @@ std::size_t LogWindows::bytes() const {
     return bytes;
 }
 
-double LogWindows::fullness(int ledger, std::int64_t generation) const {
-    std::size_t all = 0;
-    std::size_t held = 0;
+LogWindows::Recent LogWindows::recent(int ledger, std::int64_t generation) const {
+    Recent found;
     std::set<int> ledgers;
     const MutexLock lock(mutex_);
     for (const auto& [number, one] : all_) {
         const auto window = one.lock();
         if (!window) continue;
-        const LogWindow::RecentBytes recent = window->recent_bytes(generation);
-        if (recent.all == 0) continue;
-        all += recent.all;
+        const LogWindow::RecentBytes bytes = window->recent_bytes(generation);
+        if (bytes.all == 0) continue;
+        found.all += bytes.all;
         ledgers.insert(number);
-        if (number == ledger) held += recent.of_generation;
+        if (number != ledger) continue;
+        found.of_ledger += bytes.all;
+        found.of_generation += bytes.of_generation;
     }
-    if (held == 0) return 0;
-    // What is held of other generations is sealed already, or is another ledger's.
-    const std::size_t others = all - held;
+    found.ledgers = ledgers.size();
+    return found;
+}
+
+std::size_t LogWindows::enough(const Recent& found, std::size_t held) const {
+    const std::size_t others = found.all - held;
     const std::size_t half = limit_ / 2;
     const std::size_t left = half > others ? half - others : 0;
     // Half of the limit is always enough. Otherwise sealed claims that stay in memory, such as
     // those of a stopped worker, would keep the generation open for as long as they stay.
-    const std::size_t share = std::min(all / ledgers.size(), half);
-    const std::size_t enough = std::max({left, share, std::size_t{1}});
-    return static_cast<double>(held) / static_cast<double>(enough);
+    const std::size_t share = std::min(found.all / found.ledgers, half);
+    return std::max({left, share, std::size_t{1}});
+}
+
+double LogWindows::fullness(int ledger, std::int64_t generation) const {
+    const Recent found = recent(ledger, generation);
+    // What is held of other generations is sealed already, or is another ledger's.
+    const std::size_t held = found.of_generation;
+    if (held == 0) return 0;
+    return static_cast<double>(held) / static_cast<double>(enough(found, held));
+}
+
+bool LogWindows::holds_much(int ledger) const {
+    const Recent found = recent(ledger, 0);
+    return found.of_ledger > 0 && found.of_ledger >= enough(found, found.of_ledger);
 }
 
 std::shared_ptr<LogWindow> LogWindows::make_one(int ledger) {

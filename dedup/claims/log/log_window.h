@@ -219,6 +219,8 @@ class LogWindows {
     // hold at least their share, since sealing a small generation frees little. A generation that
     // takes half of the limit always reaches it. 0: nothing is held.
     double fullness(int ledger, std::int64_t generation) const;
+    // Whether the ledger's recent claims are that many, those of sealed generations included.
+    bool holds_much(int ledger) const;
     // A window that no other worker shares, which counts towards the limit.
     std::shared_ptr<LogWindow> make(int ledger);
     // `server`: as sql::log_server names it. DANGER: sessions with two servers, one of which may
@@ -229,6 +231,17 @@ class LogWindows {
     void discard(const std::shared_ptr<LogWindow>& window);
 
   private:
+    // How many bytes the recent claims of the process take, of one ledger, and of one generation.
+    struct Recent {
+        std::size_t all = 0;
+        std::size_t ledgers = 0;  // that have any
+        std::size_t of_ledger = 0;
+        std::size_t of_generation = 0;
+    };
+    Recent recent(int ledger, std::int64_t generation) const;
+    // From how many bytes on it is of use that the `held` ones become filters. REQUIRES: there are
+    // recent claims.
+    std::size_t enough(const Recent& found, std::size_t held) const;
     std::shared_ptr<LogWindow> make_one(int ledger) ONCEWARD_REQUIRES(mutex_);
 
     const std::size_t limit_;

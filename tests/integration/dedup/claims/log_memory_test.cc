@@ -122,6 +122,22 @@ TEST_P(LogMemoryTest, AStoreThatReleasedAllReadsItAgainBeforeTheNextBatch) {
     EXPECT_EQ(claim(0, 2001), 1);
 }
 
+TEST_P(LogMemoryTest, ALedgerWithFewRecentClaimsDoesNotWaitForTheMemoryOfAnother) {
+    begin(std::size_t{100} << 10);
+    ASSERT_EQ(claim(0, 10), 10);
+    const std::shared_ptr<LogWindow> other = windows_->make(registered_.ledger + 1);
+    std::vector<Digest> digests;
+    for (int i = 0; i < 8000; ++i) digests.push_back(scripted_digest("k" + std::to_string(i)));
+    const LogBatch batch{1, digests, {}};
+    other->take_in(1, {&batch, 1});
+    ASSERT_GT(windows_->bytes(), windows_->limit());
+    LogWindow* const mine = &window();
+    const LogWindow::Clock::time_point later = LogWindow::Clock::now() + 1h;
+    mine->next_segments_look = later;
+    EXPECT_FALSE(read_filters(leader_, registered_.ledger, {&mine, 1}, *windows_, 0ms));
+    EXPECT_TRUE(mine->next_segments_look.load() == later) << "whoever waits asks for segments";
+}
+
 INSTANTIATE_TEST_SUITE_P(Reaches, LogMemoryTest, ::testing::Values(Reach::global, Reach::partition),
                          [](const ::testing::TestParamInfo<Reach>& reach) -> std::string {
                              return reach.param == Reach::global ? "Global" : "Partition";

@@ -73,5 +73,20 @@ TEST(LogWindows, OfSeveralLedgersTheLargestGenerationIsFullFirst) {
     EXPECT_GE(windows.fullness(2, 1), 1);
 }
 
+// Batches of a ledger that holds little do not wait: sealing its claims would free little.
+TEST(LogWindows, ALedgerHoldsMuchFromItsShareOfAllRecentClaimsOn) {
+    LogWindows windows(1024);
+    const std::shared_ptr<LogWindow> small = windows.make(1);
+    hold_claim(*small, 1, digest(1));
+    EXPECT_FALSE(windows.holds_much(1)) << "alone, but less than half of the limit";
+    const std::shared_ptr<LogWindow> large = windows.make(2);
+    for (std::uint8_t key = 1; key <= 20; ++key) {
+        hold_claim(*large, key <= 10 ? 1 : 2, digest(key));
+    }
+    EXPECT_FALSE(windows.holds_much(1));
+    EXPECT_TRUE(windows.holds_much(2)) << "of two generations";
+    EXPECT_FALSE(windows.holds_much(3)) << "it holds nothing";
+}
+
 }  // namespace
 }  // namespace onceward
