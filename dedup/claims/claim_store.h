@@ -66,6 +66,8 @@ void expect_claim_order(std::span<const Claim> claims);
 struct ClaimAnswer {
     Verdict verdict = Verdict::fresh;
     std::optional<Digest> fingerprint;
+    // If late: what was minted before this is late. If early: what was minted after it is early.
+    MintedAt bound{};
 };
 
 // The answer if an earlier claim of the same key is known: a duplicate, or a conflict if both have

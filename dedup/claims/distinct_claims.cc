@@ -129,20 +129,20 @@ std::vector<std::optional<Verdict>> DistinctClaims::verdicts(
     return verdicts;
 }
 
-// What is minted after a late key need not be late, and what is minted before an early one need not
-// be early.
+// A follower that is refused for the same reason needs no cut: each cut ends an attempt, and in a
+// late backlog all repeats may have later times than the first message, and be late as well.
 std::optional<std::size_t> DistinctClaims::judged_apart(
     std::span<const ClaimAnswer> answers) const {
     std::optional<std::size_t> first;
     for (std::size_t claim = 0; claim < claims_.size(); ++claim) {
-        if (!is_unjudged(answers[claim])) continue;
-        const bool late = answers[claim].verdict == Verdict::late;
-        const std::optional<MintedAt>& refused = claims_[claim].minted_at;
+        const ClaimAnswer& answer = answers[claim];
+        if (!is_unjudged(answer)) continue;
+        const bool late = answer.verdict == Verdict::late;
         for (std::size_t i = first_[claim] + 1; i < first_[claim + 1]; ++i) {
             const std::size_t follower = order_[i];
             const std::optional<MintedAt> own = judged_at(*messages_[follower]);
-            const bool apart = !own || (late ? own > refused : own < refused);
-            if (apart) first = std::min(first.value_or(follower), follower);
+            const bool same = own && (late ? *own < answer.bound : *own > answer.bound);
+            if (!same) first = std::min(first.value_or(follower), follower);
         }
     }
     return first;

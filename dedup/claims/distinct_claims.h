@@ -22,7 +22,7 @@ class DistinctClaims {
     // same commit, or a conflict with its fingerprint. A follower of a late or early key is late
     // or early, too.
     std::vector<std::optional<Verdict>> verdicts(std::span<const ClaimAnswer> answers) const;
-    // The first message of the slice that follows a late or early key and that the ledger may judge
+    // The first message of the slice that follows a late or early key and that the ledger judges
     // otherwise, by its own time; nullopt if there is none. A corrected repeat and a redrive are
     // such messages. The slice has to be cut before it.
     std::optional<std::size_t> judged_apart(std::span<const ClaimAnswer> answers) const;

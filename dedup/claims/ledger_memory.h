@@ -15,11 +15,11 @@ namespace onceward {
 // Whether any of the claims has a time.
 bool has_times(std::span<const Claim> claims);
 
-// One entry for each claim: `late` or `early`, and nullopt if the ledger can judge it. Empty if no
-// claim has a time. A late key may still be known: look for its claim before you refuse it.
-// REQUIRES: the transaction holds the ledger's lock, taken by a statement before this one. With an
-// older snapshot an expiry that the lock waited for would not be seen.
-std::vector<std::optional<Verdict>> beyond_memory(Transaction& transaction, int ledger,
-                                                  std::span<const Claim> claims);
+// One entry for each claim: the answer `late` or `early`, and nullopt if the ledger can judge it.
+// Empty if no claim has a time. A late key may still be known: look for its claim before you refuse
+// it. REQUIRES: the transaction holds the ledger's lock, taken by a statement before this one. With
+// an older snapshot an expiry that the lock waited for would not be seen.
+std::vector<std::optional<ClaimAnswer>> beyond_memory(Transaction& transaction, int ledger,
+                                                      std::span<const Claim> claims);
 
 }  // namespace onceward

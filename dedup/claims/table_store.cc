@@ -143,12 +143,12 @@ void TableStore::probe(Transaction& transaction, const Generations& generations,
 void TableStore::refuse_unjudged(Transaction& transaction, const Connection::Names& current,
                                  std::span<const Claim> claims,
                                  std::vector<ClaimAnswer>& answers) const {
-    const std::vector<std::optional<Verdict>> beyond = beyond_memory(transaction, ledger_, claims);
+    const auto beyond = beyond_memory(transaction, ledger_, claims);
     std::vector<std::size_t> places;
     std::vector<Digest> digests;
     for (std::size_t i = 0; i < beyond.size(); ++i) {
         if (!beyond[i] || answers[i].verdict != Verdict::fresh) continue;
-        answers[i].verdict = *beyond[i];
+        answers[i] = *beyond[i];
         places.push_back(i);
         digests.push_back(claims[i].digest);
     }

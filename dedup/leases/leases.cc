@@ -138,14 +138,13 @@ void Leases::refuse_unjudged(Transaction& transaction, const BatchContext& conte
     // DANGER: take the lock in one statement and read the rows in the next. In one statement the
     // snapshot is older than the lock, and an expiry that the lock waited for would not be seen.
     transaction.prepared(sql::claims_lock_shared, {registered_.ledger});
-    const std::vector<std::optional<Verdict>> beyond =
-        beyond_memory(transaction, registered_.ledger, claims);
+    const auto beyond = beyond_memory(transaction, registered_.ledger, claims);
     ClaimColumns asked;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < beyond.size(); ++i) {
         if (!beyond[i]) continue;
         answers[i].verdict =
-            *beyond[i] == Verdict::late ? LeaseVerdict::late : LeaseVerdict::early;
+            beyond[i]->verdict == Verdict::late ? LeaseVerdict::late : LeaseVerdict::early;
         asked.add(claims[i]);
         places.push_back(i);
     }

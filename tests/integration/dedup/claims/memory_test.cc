@@ -123,6 +123,22 @@ TEST_F(MemoryTest, ARedriveIsAppliedAlsoIfALateCopyIsBeforeItInTheBatch) {
     EXPECT_EQ(effects("key = 'b' AND record_offset = 2"), 1);
 }
 
+// Otherwise each repeat of a late backlog would cost an attempt with all that comes after it.
+TEST_F(MemoryTest, RepeatsThatAreLateThemselvesAreRefusedInOneTransaction) {
+    append("a", ago(3600s));
+    run();
+    forget_all();
+    for (const auto time : {3600s, 3500s, 3400s, 3300s}) append("b", ago(time));
+    int attempts = 0;
+    StepHook hook([&](Step step) { attempts += step == Step::before_begin ? 1 : 0; });
+    CoreWorkerOptions mine = options();
+    mine.observer = &hook;
+    CoreWorker worker(log_, sink_, mine);
+    ASSERT_TRUE(worker.run());
+    EXPECT_EQ(worker.totals, (Totals{.dead_lettered = 4}));
+    EXPECT_EQ(attempts, 1);
+}
+
 TEST_F(MemoryTest, ACorrectedRepeatIsAppliedAlsoIfAKeyFromTheFutureIsBeforeItInTheBatch) {
     append("a", ago(-3600s));
     append("a", ago(10s));

@@ -98,19 +98,24 @@ TEST(DistinctClaims, WhatFollowsALateKeyIsLateWhateverItsFingerprint) {
                 ElementsAre(Verdict::late, Verdict::late, Verdict::late));
 }
 
-TEST(DistinctClaims, AFollowerIsJudgedApartIfItsOwnTimeMayDecideOtherwise) {
+TEST(DistinctClaims, AFollowerIsJudgedApartIfItsOwnTimeDecidesOtherwise) {
     Messages all = messages(7, 7, 7, 7);
     std::size_t i = 0;
     for (const int second : {5, 4, 5, 6}) {
         all.owned[i++].minted_at = MintedAt(std::chrono::seconds(second));
     }
     const DistinctClaims folded(all.borrowed);
-    const auto apart = [&](Verdict verdict) {
-        return folded.judged_apart(std::vector<ClaimAnswer>{{verdict, {}}});
+    const auto apart = [&](Verdict verdict, int second) {
+        const MintedAt bound{std::chrono::seconds(second)};
+        return folded.judged_apart(std::vector<ClaimAnswer>{{verdict, {}, bound}});
     };
-    EXPECT_EQ(apart(Verdict::late), 3U) << "the first one that was minted later";
-    EXPECT_EQ(apart(Verdict::early), 1U) << "the first one that was minted before it";
-    EXPECT_EQ(apart(fresh), std::nullopt);
+    EXPECT_EQ(apart(Verdict::late, 6), 3U) << "the first one within the memory";
+    EXPECT_EQ(apart(Verdict::late, 7), std::nullopt) << "all of them are late";
+    EXPECT_EQ(apart(Verdict::early, 4), 1U) << "the first one that is not in the future";
+    EXPECT_EQ(apart(Verdict::early, 3), std::nullopt) << "all of them are early";
+    EXPECT_EQ(apart(fresh, 0), std::nullopt);
+    all.owned[1].minted_at.reset();
+    EXPECT_EQ(apart(Verdict::late, 7), 1U) << "what has no time is never late";
 }
 
 TEST(DistinctClaims, AFollowerWithAnotherFingerprintIsAConflict) {
