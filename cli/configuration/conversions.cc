@@ -73,8 +73,9 @@ bool read_cast(const Written& at, Conversion& step) {
 
 bool read_map(const Written& at, Conversion& step) {
     if (at.node.kind != Node::Kind::mapping || at.node.items.empty()) {
-        at.refuse(" is not a mapping. Write one from each value to what it becomes, such as `{a: "
-                  "active, i: inactive}`.");
+        at.refuse_kind(
+            " is not a mapping. Write one from each value to what it becomes, such as `{a: active, "
+            "i: inactive}`.");
         return false;
     }
     bool good = true;

@@ -24,10 +24,11 @@ class OptionReader {
             if (const auto divided = divide_joined(node, tree, path)) {
                 return read_mapping(*divided, tree, path);
             }
-            const bool off = path == "admin" && node.text == "off";
-            const std::string advice = off ? "Write `admin: {listen: off}`."
-                                           : "Options here: " + one_of(tree.names()) + ".";
-            report_.error(node.mark, path, shown(node) + " is not a mapping. " + advice);
+            const bool off = path == "admin" && node.written == "off";
+            report_.error(node.mark, path,
+                          off ? "`off` is not a mapping. Write `admin: {listen: off}`."
+                              : shown_kind(node) + " is not a mapping. Options here: " +
+                                    one_of(tree.names()) + ".");
             report_.settle(path);
             return;
         }
@@ -94,7 +95,7 @@ class OptionReader {
         const std::string here = path.empty() ? "at the top level" : "under `" + path + "`";
         const NameAdvice advice = advice_on_name(key.name, tree, path);
         report_.error(key.mark, path,
-                      "`" + key.name + "` is not an option " + here + advice.rest);
+                      "`" + leading_name(key.name) + "` is not an option " + here + advice.rest);
         // That it is missing would be the same mistake again.
         const bool misspelt = !advice.meant.empty() && parent.find(advice.meant) == nullptr;
         if (misspelt) report_.settle(below(path, advice.meant));
@@ -155,8 +156,8 @@ class OptionReader {
                    const std::string& first, Read read) {
         const Written list{node, path, report_};
         if (node.kind != Node::Kind::sequence) {
-            list.refuse(" is not a list of " + tree.name + ". Write `" + tree.name +
-                        ":`, and below it `- " + first + ": ...` for each.");
+            list.refuse_kind(" is not a list of " + tree.name + ". Write `" + tree.name +
+                             ":`, and below it `- " + first + ": ...` for each.");
             return;
         }
         for (std::size_t index = 0; index < node.items.size(); ++index) {

@@ -1,5 +1,6 @@
 #include "cli/configuration/report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,6 +14,17 @@ std::string part_around(const std::string& path) {
 }
 
 }  // namespace
+
+std::string leading_name(std::string_view text, std::string_view marks) {
+    const auto of_name = [&](char c) {
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        const bool more = static_cast<unsigned char>(c) >= 0x80;  // letters of other languages
+        return letter || more || (c >= '0' && c <= '9') || marks.find(c) != std::string_view::npos;
+    };
+    const auto end = std::ranges::find_if_not(text, of_name);
+    const std::string name(text.begin(), end);
+    return end == text.end() ? name : name + "...";
+}
 
 bool Report::known(const std::string& path) const {
     for (std::string part = path; !part.empty(); part = part_around(part)) {

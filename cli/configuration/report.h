@@ -6,22 +6,28 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/configuration/load.h"
 
 namespace onceward {
 
+// What messages show of a text in the place of a name: the name that it begins with, and `...` for
+// the rest. Somebody may have written `dsn=postgresql://...` there, which may hold a password.
+// `marks`: what a name may have in addition to letters and digits.
+std::string leading_name(std::string_view text, std::string_view marks = "._-");
+
 class Report {
   public:
     // Returns nullopt, which is what a reader returns then.
     std::nullopt_t error(Mark mark, const std::string& path, std::string message) {
         failed_.insert(path);
-        findings_.push_back({Finding::Severity::error, mark, path, std::move(message)});
+        add(Finding::Severity::error, mark, path, std::move(message));
         return std::nullopt;
     }
     void warning(Mark mark, const std::string& path, std::string message) {
-        findings_.push_back({Finding::Severity::warning, mark, path, std::move(message)});
+        add(Finding::Severity::warning, mark, path, std::move(message));
     }
     // At the option's place, or at the nearest part of the file around it that exists. Silent if
     // the option itself has an error already: it holds no value that could be judged.
@@ -49,6 +55,10 @@ class Report {
     std::vector<Finding> sorted() const;
 
   private:
+    void add(Finding::Severity severity, Mark mark, const std::string& path, std::string message) {
+        findings_.push_back({severity, mark, leading_name(path, "._-[]"), std::move(message)});
+    }
+
     std::vector<Finding> findings_;
     std::set<std::string> failed_;
     std::set<std::string> unknown_;

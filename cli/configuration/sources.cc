@@ -37,7 +37,7 @@ bool read_members(const Written& at, const std::vector<std::string>& known, Read
             continue;
         }
         at.report.error(mark, at.path,
-                        "`" + name + "` is not an option here" + guess(name, known) +
+                        "`" + leading_name(name) + "` is not an option here" + guess(name, known) +
                             " Known are " + one_of(known) + ".");
         good = false;
     }
@@ -196,7 +196,7 @@ std::optional<std::vector<ColumnOptions>> read_columns(const Written& at) {
         return at.error(joined_colon_advice(at.node.written, *colon));
     }
     if (at.node.kind != Node::Kind::mapping || at.node.items.empty()) {
-        return at.refuse(
+        return at.refuse_kind(
             " is not a mapping of columns. Write a mapping from each column to its source, such as "
             "`amount: /amount`.");
     }
@@ -259,8 +259,8 @@ std::optional<MintedSource> read_minted(const Written& at) {
 
 std::optional<std::vector<KeySource>> read_key_sources(const Written& at) {
     if (at.node.kind != Node::Kind::sequence || at.node.items.empty()) {
-        return at.refuse(" is not a list of key sources. Write a list of " +
-                         std::string(key_source_help) + ".");
+        return at.refuse_kind(" is not a list of key sources. Write a list of " +
+                              std::string(key_source_help) + ".");
     }
     return read_entries(at, [&](std::size_t index) { return read_key_source(at.entry(index)); });
 }

@@ -17,12 +17,13 @@ struct Expansion {
     bool environment = true;  // whether the problem is the environment's, not the file's
 };
 
-bool valid_name(const std::string& name) {
-    if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) return false;
-    return has_only(name, "_");
-}
-
 Expansion from_file(const std::string& name, const std::filesystem::path& folder) {
+    const std::size_t fallback = name.find(":-");
+    if (fallback != std::string::npos) {
+        return {.problem = "`${file:" + name.substr(0, fallback) +
+                           ":-...}` is not understood: a file has no default. Remove it.",
+                .environment = false};
+    }
     const std::filesystem::path path = folder / name;
     const std::string the_file = "The file of `${file:" + name + "}` ";
     std::error_code error;
@@ -51,9 +52,10 @@ Expansion expand(const std::string& inside, const std::filesystem::path& folder,
     const std::size_t colon = inside.find(':');
     const std::string name = inside.substr(0, colon);
     const std::string rest = colon == std::string::npos ? "" : inside.substr(colon + 1);
-    if (!valid_name(name) ||
+    if (!is_variable_name(name) ||
         (colon != std::string::npos && !rest.starts_with('-') && !rest.starts_with('?'))) {
-        return {.problem = "`${" + inside +
+        // What follows the name is not shown: it may be a default that holds a password.
+        return {.problem = "`${" + leading_name(inside, "_") +
                            "}` is not understood. Write ${NAME}, ${NAME:-default}, "
                            "${NAME:?message} or ${file:path}; a `$` itself is `$$`.",
                 .environment = false};
@@ -110,6 +112,11 @@ void substitute_scalar(Node& node, const std::filesystem::path& folder, const Lo
 }
 
 }  // namespace
+
+bool is_variable_name(const std::string& text) {
+    const bool digit = !text.empty() && text.front() >= '0' && text.front() <= '9';
+    return !text.empty() && !digit && has_only(text, "_");
+}
 
 void substitute(Node& node, const std::filesystem::path& folder, const LoadOptions& options,
                 Report& report) {

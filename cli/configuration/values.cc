@@ -90,7 +90,7 @@ std::optional<OptionValue> read_start(const Written& at) {
 
 std::optional<OptionValue> read_properties(const Written& at) {
     if (at.node.kind != Node::Kind::mapping) {
-        return at.refuse(
+        return at.refuse_kind(
             " is not a mapping of librdkafka's properties. Write a mapping, such as "
             "`security.protocol: SSL`.");
     }
@@ -100,7 +100,11 @@ std::optional<OptionValue> read_properties(const Written& at) {
         const Written entry = at.entry(index);
         if (!entry.scalar("the property's value as a text or number")) continue;
         const std::string& text = entry.node.text;
-        std::string problem = refused_property(name, text);
+        // If the text has other characters than a name, it may hold a value.
+        const std::string shown_name = leading_name(name);
+        std::string problem = shown_name == name
+                                  ? refused_property(name, text)
+                                  : "librdkafka has no property `" + shown_name + "`.";
         if (problem.empty()) problem = unknown_property(name, text);
         if (problem.empty()) {
             properties[name] = text;
@@ -141,7 +145,7 @@ std::optional<OptionValue> read_headers(const OptionSpec& spec, const Written& a
 
 std::optional<OptionValue> read_attributes(const Written& at) {
     if (at.node.kind != Node::Kind::mapping) {
-        return at.refuse(" is not a mapping. Write one, such as `service.namespace: shop`.");
+        return at.refuse_kind(" is not a mapping. Write one, such as `service.namespace: shop`.");
     }
     return read_texts_by_name(at, "the attribute's value");
 }
@@ -180,6 +184,10 @@ std::string shown(const Node& node) {
     return "`" + node.written + "`";
 }
 
+std::string shown_kind(const Node& node) {
+    return node.kind == Node::Kind::scalar ? "This" : shown(node);
+}
+
 bool Written::scalar(const std::string& wanted) const {
     if (node.kind != Node::Kind::scalar) {
         refuse(" is not a value. Write " + wanted + ".");
@@ -206,7 +214,7 @@ std::string limit_text(const OptionSpec& spec, std::int64_t limit) {
 
 std::optional<std::vector<std::string>> read_texts(const Written& at) {
     if (at.node.kind != Node::Kind::sequence || at.node.items.empty()) {
-        return at.refuse(" is not a list. Write `[a, b]`, also for one.");
+        return at.refuse_kind(" is not a list. Write `[a, b]`, also for one.");
     }
     std::vector<std::string> texts;
     for (const Node& item : at.node.items) {

@@ -17,6 +17,9 @@ void read_configuration(const Node& root, Configuration& configuration, Report& 
 
 // What the node contains, for messages: "a list", "`5`", ...; never the text of a variable's value.
 std::string shown(const Node& node);
+// The same where a mapping or a list belongs. A value in its place may be a password, so it is not
+// shown.
+std::string shown_kind(const Node& node);
 
 // What is written at an option's place, such as `topics[0].start`, and the report of its faults.
 // It borrows node and report.
@@ -31,6 +34,9 @@ struct Written {
     }
     // The same, beginning with what is written.
     std::nullopt_t refuse(const std::string& fault) const { return error(shown(node) + fault); }
+    std::nullopt_t refuse_kind(const std::string& fault) const {
+        return error(shown_kind(node) + fault);
+    }
     // Whether it is a scalar whose value is known; else reports what is wrong. `wanted` says what
     // to write.
     bool scalar(const std::string& wanted) const;

@@ -93,7 +93,7 @@ void check_headers(const WebhookOptions& webhook, const Section& at) {
         const bool twice = std::ranges::any_of(
             names, [&](const std::string& other) { return same_header(other, name); });
         const bool valid = valid_header_name(name);
-        const std::string shown = "`" + name + "`";
+        const std::string shown = "`" + leading_name(name) + "`";
         at.check({
             {!valid, option,
              shown + " is not a header's name (letters, digits, `-` and a few others)."},

@@ -83,8 +83,10 @@ class TreeBuilder : public YAML::EventHandler {
                           "used. Remove the anchor and write the value out at each place.");
         }
         if (!tag.empty() && tag != "?" && tag != "!") {
+            // The tag is not shown: it may be a password that begins with `!`.
             report_.error(mark_from(mark), "",
-                          "Tags (`" + tag + "`) are not allowed. Write the plain value.");
+                          "Tags (`!name`) are not allowed. Write the plain value, in quotes if it "
+                          "begins with `!`.");
         }
     }
     void start(Node::Kind kind, const YAML::Mark& mark, const std::string& tag,
@@ -135,9 +137,11 @@ class TreeBuilder : public YAML::EventHandler {
         open.value_next = true;
         if (node.kind == Node::Kind::mapping && node.keys.size() == 1 &&
             node.items.front().kind == Node::Kind::null) {
-            const std::string& name = node.keys.front().name;
+            const std::string& inside = node.keys.front().name;
+            const std::string name = is_variable_name(inside) ? inside : "NAME";
             report_.error(open.node.mark, "",
-                          "`{{" + name + "}}` is not a variable. Write `${" + name + "}`.");
+                          "`{{" + leading_name(inside, "._") + "}}` is not a variable. Write `${" +
+                              name + "}`.");
             open.node.resolved = false;
             open.duplicate = true;
             return;
@@ -150,7 +154,7 @@ class TreeBuilder : public YAML::EventHandler {
         for (const Node::Key& key : open.node.keys) {
             if (key.name != node.text) continue;
             report_.error(node.mark, "",
-                          "`" + node.text + "` is given twice, first in line " +
+                          "`" + leading_name(node.text) + "` is given twice, first in line " +
                               std::to_string(key.mark.line) + ". Keep one of them.");
             open.duplicate = true;
             return;

@@ -33,6 +33,9 @@ struct Node {
 // Returns nullopt if the text is not YAML at all; the report says why.
 std::optional<Node> parse_yaml(const std::string& text, Report& report);
 
+// Whether a variable can have this name.
+bool is_variable_name(const std::string& text);
+
 // Variables in values: ${NAME}, ${NAME:-default}, ${NAME:?message}, ${file:path}; `$$` is a `$`.
 // They are put in after the YAML was parsed and into scalars only, so no value can add keys or
 // lines. Replaces them in all scalars below `node`. What is not set or not readable is an error or,

@@ -12,6 +12,7 @@ namespace onceward {
 namespace {
 
 using test::all_findings;
+using test::good_text;
 using test::load;
 
 constexpr const char* canary = "c4n4ry";
@@ -28,6 +29,12 @@ std::string with_webhook(const std::string& options) {
     const std::string good = with("host=localhost", "    security.protocol: SSL\n");
     return good.substr(0, good.find("    sink:")) + "    ledger: {store: lease}\n" +
            "    sink: {webhook: {" + options + "}}\n";
+}
+
+// The good configuration with another text in the place of `what`.
+std::string with_instead(const std::string& what, const std::string& text) {
+    std::string whole = good_text();
+    return whole.replace(whole.find(what), what.size(), text);
 }
 
 TEST(Secrets, PrintAsStars) {
@@ -78,6 +85,75 @@ TEST(Secrets, NeverShowInFindings) {
         EXPECT_FALSE(result.usable());
         EXPECT_EQ(all_findings(result).find(canary), std::string::npos) << all_findings(result);
         EXPECT_EQ(findings_json(result.findings, "f").find(canary), std::string::npos);
+    }
+}
+
+TEST(Secrets, NeverShowInThePlaceOfAMappingAListANameOrAVariable) {
+    const std::string uri = "postgresql://u:hunter2@h/db";
+    std::vector<std::string> texts;
+    for (const std::string& postgres : {
+             uri,
+             "dsn=" + uri,
+             "connection_string:" + uri,
+             "[" + uri + "]",
+             "{" + uri + ": x}",
+             "{dsn=" + uri + "}",
+             "{dsn:" + uri + "}",
+             std::string("{dsn: !hunter2 }"),
+             std::string("{dsn: {{ dsn | default \"host=h password=hunter2\" }}}"),
+             std::string("{dsn: \"${P-hunter2}\"}"),
+             std::string("{dsn: \"${P:=hunter2}\"}"),
+             std::string("{dsn: \"${file:dsn.secret:-host=h password=hunter2}\"}"),
+         }) {
+        texts.push_back(with_instead("{dsn: 'host=localhost'}", postgres));
+    }
+    const std::string servers = "bootstrap_servers: 'localhost:9092'";
+    for (const char* properties : {
+             "sasl.password=hunter2",
+             "{sasl.password=hunter2}",
+             "{sasl.password=hunter2: x}",
+             "{sasl.password: !hunter2 }",
+             "{sasl.password:/hunter2}",
+         }) {
+        texts.push_back(with_instead(servers, servers + ", properties: " + properties));
+    }
+    for (const char* more : {"", "    client.id: x\n"}) {
+        texts.push_back(with_instead("{" + servers + "}\n", "\n  " + servers +
+                                                                "\n  properties:\n"
+                                                                "    sasl.password:/hunter2\n" +
+                                                                more));
+    }
+    for (const std::string& top : {
+             "databases: " + uri,
+             "databases: [" + uri + "]",
+             "registries: " + uri,
+             "registries: [{name: r, urls: " + uri + "}]",
+             uri + ": x",
+             uri + ": x\n" + uri + ": x",
+             std::string("admin: hunter2"),
+             std::string("admin: {operate: hunter2}"),
+             std::string("admin: {operate: {tokens: hunter2}}"),
+             std::string("traces: {resource: token=hunter2}"),
+             std::string("http: {listen: '127.0.0.1:8080', routes: [{method: POST, path: /a, "
+                         "topic: a, signature: hunter2}]}"),
+         }) {
+        texts.push_back(good_text(top + "\n"));
+    }
+    for (const char* webhook : {
+             "'https://u:hunter2@h/'",
+             "{url: 'https://h/', sign: hunter2}",
+             "{url: 'https://h/', headers: {'Authorization: Bearer hunter2': x}}",
+         }) {
+        texts.push_back(good_text(
+            "", "    ledger: {store: lease}\n    sink: {webhook: " + std::string(webhook) + "}\n"));
+    }
+    for (const std::string& text : texts) {
+        SCOPED_TRACE(text);
+        const LoadResult result = load(text);
+        EXPECT_FALSE(result.usable());
+        const std::string shown = all_findings(result) + findings_json(result.findings, "f") +
+                                  findings_json(result.passwords, "f");
+        EXPECT_EQ(shown.find("hunter2"), std::string::npos) << shown;
     }
 }
 
