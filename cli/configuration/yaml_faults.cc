@@ -67,12 +67,18 @@ std::string_view yaml_line(std::string_view text, int number) {
     return text;
 }
 
+// Whether the text begins with a port, as that of `broker:9092,other:9092` after its first colon.
+bool begins_with_port(std::string_view text) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    return digits > 1 && (digits == text.size() || text[digits] == ',' || text[digits] == ' ');
+}
+
 // If the line is `NAME:VALUE`, also as an entry of a list.
 std::optional<YamlFault> joined_pair(std::string_view text, int number) {
     const std::string_view line = yaml_line(text, number);
     const std::size_t begin = std::min(line.find_first_not_of(" -"), line.size());
     const auto colon = joined_colon(line.substr(begin));
-    if (!colon) return std::nullopt;
+    if (!colon || begins_with_port(line.substr(begin + *colon + 1))) return std::nullopt;
     return YamlFault{{number, static_cast<int>(begin) + 1},
                      joined_colon_advice(line.substr(begin), *colon)};
 }
