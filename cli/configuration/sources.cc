@@ -47,8 +47,10 @@ bool read_members(const Written& at, const std::vector<std::string>& known, Read
 bool read_flag(const Written& at, bool& flag) {
     if (!at.scalar("`true` or `false`")) return false;
     flag = at.node.text == "true";
-    if (!at.node.quoted && (flag || at.node.text == "false")) return true;
-    at.refuse(" is neither `true` nor `false`. Write one of them.");
+    const bool known = flag || at.node.text == "false";
+    if (known && !at.node.quoted) return true;
+    at.refuse(known ? " is in quotes, which makes it a text. Write it without them."
+                    : " is neither `true` nor `false`. Write one of them.");
     return false;
 }
 
