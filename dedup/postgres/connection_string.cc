@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <regex>
+#include <string_view>
 
 #include "dedup/base/nearest_name.h"
 
@@ -16,6 +16,23 @@ using Parsed = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
 
 Parsed parse(const Secret& dsn) {
     return {PQconninfoParse(dsn.reveal().c_str(), nullptr), &PQconninfoFree};
+}
+
+// The words of `word = value`, each after the text's begin or a blank. No std::regex: it calls
+// itself for each character, and a long text would end the process.
+std::vector<std::string> words_with_values(std::string_view text) {
+    constexpr std::string_view blanks = " \t\n\v\f\r";
+    constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+    std::vector<std::string> words;
+    for (std::size_t equal = text.find('='); equal != text.npos;
+         equal = text.find('=', equal + 1)) {
+        const std::string_view before = text.substr(0, equal);
+        const std::size_t end = before.find_last_not_of(blanks) + 1;  // 0 if there is none
+        const std::size_t begin = before.substr(0, end).find_last_not_of(letters) + 1;
+        const bool first = begin == 0 || blanks.find(text[begin - 1]) != blanks.npos;
+        if (first && begin < end) words.emplace_back(before.substr(begin, end - begin));
+    }
+    return words;
 }
 
 }  // namespace
@@ -34,9 +51,7 @@ std::string connection_string_hint(const Secret& dsn) {
     for (const PQconninfoOption* option = defaults.get(); option && option->keyword; ++option) {
         keywords.emplace_back(option->keyword);
     }
-    static const std::regex word(R"((?:^|\s)([A-Za-z_]+)\s*=)");
-    for (std::sregex_iterator at(text.begin(), text.end(), word), end; at != end; ++at) {
-        const std::string name = (*at)[1];
+    for (const std::string& name : words_with_values(text)) {
         if (std::ranges::find(keywords, name) != keywords.end()) continue;
         // Only the nearest keyword is shown: this word may be a part of the password.
         const std::string meant = did_you_mean(name, keywords);

@@ -28,6 +28,21 @@ TEST(ConnectionString, ATypicalMistakeIsNamedAndNoValueIsShown) {
     EXPECT_EQ(connection_string_hint(Secret("host=a password=x hunter2=y")), "");
 }
 
+TEST(ConnectionString, AMistakeIsNamedInAnyPlaceAndWithBlanksAround) {
+    for (const char* text : {"usr=me", "host=a usr = me", "host=a\nusr=me", "host=a\tusr\t=me"}) {
+        EXPECT_NE(connection_string_hint(Secret(text)).find("`user`"), std::string::npos) << text;
+    }
+    EXPECT_EQ(connection_string_hint(Secret("host=a,usr=me")), "");
+    EXPECT_EQ(connection_string_hint(Secret("=a =b")), "");
+}
+
+TEST(ConnectionString, ALongTextIsNoDanger) {
+    for (const char filling : {'a', ' ', '='}) {
+        const std::string text = "x" + std::string(1'000'000, filling) + "x";
+        EXPECT_EQ(connection_string_hint(Secret(text)), "");
+    }
+}
+
 TEST(ConnectionString, WhatIsNoneHasNoVariables) {
     EXPECT_FALSE(valid_connection_string(Secret("host")));
     EXPECT_THAT(environment_of(Secret("host")), IsEmpty());
