@@ -44,8 +44,8 @@ bool is_variable_name(const std::string& text);
 void substitute(Node& node, const std::filesystem::path& folder, const LoadOptions& options,
                 Report& report);
 
-// A warning for each password that the file itself holds, in a connection string or as
-// `sasl.password`. It does not show the password.
+// A warning for each password that the file itself holds, in a connection string or as a secret
+// property of librdkafka. It does not show the password.
 std::vector<Finding> clear_passwords(const Node& root);
 
 }  // namespace onceward

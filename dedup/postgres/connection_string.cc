@@ -60,6 +60,17 @@ std::string connection_string_hint(const Secret& dsn) {
     return "";
 }
 
+std::vector<Secret> passwords_of(const Secret& dsn) {
+    std::vector<Secret> passwords;
+    const Parsed parsed = parse(dsn);
+    for (const PQconninfoOption* option = parsed.get(); option && option->keyword; ++option) {
+        // libpq marks what a program must not show.
+        const bool hidden = std::string_view(option->dispchar).starts_with('*');
+        if (hidden && option->val != nullptr) passwords.emplace_back(option->val);
+    }
+    return passwords;
+}
+
 std::vector<std::string> environment_of(const Secret& dsn) {
     std::vector<std::string> entries;
     const Parsed parsed = parse(dsn);

@@ -17,6 +17,9 @@ bool valid_connection_string(const Secret& dsn);
 // value, which may be the password.
 std::string connection_string_hint(const Secret& dsn);
 
+// The passwords that it holds, also that of a key file. Empty if libpq does not understand it.
+std::vector<Secret> passwords_of(const Secret& dsn);
+
 // The same as libpq's environment variables, `PGHOST=...` and so on, for another program. May hold
 // the password. Empty if libpq does not understand it.
 std::vector<std::string> environment_of(const Secret& dsn);

@@ -164,13 +164,20 @@ TEST(Secrets, APasswordThatTheFileHoldsIsARemarkForCheckAndIsNotShown) {
              with("'postgresql://user:c4n4ry@host/database'", good),
              with("\"${DSN:-postgresql://user:c4n4ry@host/database}\"", good),
              with("\"host=${HOST} password=${PASSWORD:-c4n4ry}\"", good),
+             with("'host=localhost sslpassword=c4n4ry'", good),
+             with("\"postgresql://user:c4n4ry@host/database?${OPTIONS}\"", good),
+             with("\"host=localhost password=c4n4ry ${OPTIONS}\"", good),
              with("host=localhost", good + "    sasl.password: c4n4ry\n"),
+             with("host=localhost", good + "    ssl.key.password: c4n4ry\n"),
+             with("host=localhost", good + "    ssl.keystore.password: c4n4ry\n"),
+             with("host=localhost", good + "    ssl.key.pem: c4n4ry\n"),
+             with("host=localhost", good + "    sasl.oauthbearer.client.secret: c4n4ry\n"),
          }) {
         SCOPED_TRACE(text);
         const LoadResult result = load(text, {{"HOST", "localhost"}});
         ASSERT_EQ(result.passwords.size(), 1U);
         EXPECT_EQ(result.passwords[0].severity, Finding::Severity::warning);
-        EXPECT_EQ(result.passwords[0].message.find("The password is in the file. Write "), 0U);
+        EXPECT_NE(result.passwords[0].message.find(" is in the file. Write "), std::string::npos);
         EXPECT_EQ(to_text(result.passwords[0], "f").find(canary), std::string::npos);
         EXPECT_EQ(all_findings(result).find("The password is"), std::string::npos);
     }
@@ -180,6 +187,10 @@ TEST(Secrets, APasswordThatTheFileHoldsIsARemarkForCheckAndIsNotShown) {
              with("'host=localhost user=orders'", good),
              with("\"host=localhost password=${PASSWORD}\"", good),
              with("\"postgresql://user:${PASSWORD}@host/database\"", good),
+             with("\"postgresql://user:${PASSWORD}@host/database?${OPTIONS}\"", good),
+             with("\"password=${PASSWORD} host=localhost ${OPTIONS}\"", good),
+             with("host=localhost", good + "    ssl.key.password: ${PASSWORD}\n"),
+             with("host=localhost", good + "    sasl.kerberos.kinit.cmd: kinit\n"),
              with("host=localhost", good + "    sasl.password: ${PASSWORD}\n"),
          }) {
         SCOPED_TRACE(text);

@@ -43,6 +43,19 @@ TEST(ConnectionString, ALongTextIsNoDanger) {
     }
 }
 
+TEST(ConnectionString, ItsPasswordsAreThatOfTheUserAndThatOfTheKey) {
+    const auto passwords = [](const char* dsn) {
+        std::vector<std::string> texts;
+        for (const Secret& password : passwords_of(Secret(dsn))) texts.push_back(password.reveal());
+        return texts;
+    };
+    EXPECT_THAT(passwords("host=there user=me password='a b' sslpassword=c"),
+                UnorderedElementsAre("a b", "c"));
+    EXPECT_THAT(passwords("postgresql://me:a@there/events"), UnorderedElementsAre("a"));
+    EXPECT_THAT(passwords("host=there user=me"), IsEmpty());
+    EXPECT_THAT(passwords("password"), IsEmpty());
+}
+
 TEST(ConnectionString, WhatIsNoneHasNoVariables) {
     EXPECT_FALSE(valid_connection_string(Secret("host")));
     EXPECT_THAT(environment_of(Secret("host")), IsEmpty());
