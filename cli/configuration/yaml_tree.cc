@@ -220,7 +220,10 @@ const Node* Node::find(const std::string& name) const {
     return nullptr;
 }
 
-std::optional<Node> parse_yaml(const std::string& text, Report& report) {
+std::optional<Node> parse_yaml(const std::string& file, Report& report) {
+    // Some editors begin a file with this mark of UTF-8, which is no part of its text.
+    const bool marked = file.starts_with("\xEF\xBB\xBF");
+    const std::string text = marked ? file.substr(3) : file;
     if (!is_utf8_text(text, report)) return std::nullopt;
     std::istringstream stream(with_comment_at_end(text));
     TreeBuilder builder(report);

@@ -31,7 +31,7 @@ struct Node {
 };
 
 // Returns nullopt if the text is not YAML at all; the report says why.
-std::optional<Node> parse_yaml(const std::string& text, Report& report);
+std::optional<Node> parse_yaml(const std::string& file, Report& report);
 
 // Whether a variable can have this name.
 bool is_variable_name(const std::string& text);

@@ -313,6 +313,18 @@ TEST(Loading, Utf16IsNotUtf8) {
     EXPECT_NE(all_findings(load("")).find("The file is empty."), std::string::npos);
 }
 
+TEST(Loading, AByteOrderMarkIsNoPartOfTheFirstLine) {
+    const std::string mark = "\xEF\xBB\xBF";
+    const LoadResult good = load(mark + good_text());
+    EXPECT_TRUE(good.findings.empty()) << all_findings(good);
+    const LoadResult joined = load(mark + "group:orders\nworkers: 1\n");
+    EXPECT_EQ(all_findings(joined),
+              "test.yaml:1:1: error: A colon needs a blank after it: `group: ...`.\n");
+    const LoadResult tab = load(mark + "\tgroup: orders\n");
+    EXPECT_EQ(all_findings(tab),
+              "test.yaml:1:1: error: A tab indents this line. Indent with spaces.\n");
+}
+
 TEST(Loading, AMissingFileIsAFinding) {
     const LoadResult result = load_configuration("no/such/file.yaml");
     EXPECT_FALSE(result.usable());
