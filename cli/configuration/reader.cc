@@ -110,10 +110,9 @@ class OptionReader {
         }
         if (node != nullptr && node->kind == Node::Kind::null) {
             if (!report_.known(path)) return;
-            const bool needed = child.spec != nullptr && child.spec->required();
             report_.error(report_.mark_of(path), path,
-                          needed ? "There is no value. " + what_to_write(*child.spec)
-                                 : "There is no value. Write one, or remove the option.");
+                          "There is no value. " + instead_of_nothing(child));
+            if (child.spec == nullptr) report_.settle(path);
         } else if (child.spec != nullptr) {
             read_option(node, *child.spec, parent.mark, path);
         } else if (child.name == "topics") {
@@ -129,6 +128,13 @@ class OptionReader {
             const Node empty{.kind = Node::Kind::mapping, .mark = parent.mark};
             read_mapping(node != nullptr ? *node : empty, child, path);
         }
+    }
+
+    static std::string instead_of_nothing(const OptionTree& option) {
+        if (option.spec != nullptr && option.spec->required()) return what_to_write(*option.spec);
+        const bool mapping = option.spec == nullptr && !option.list;
+        return mapping ? "Options here: " + one_of(option.names()) + "."
+                       : "Write one, or remove the option.";
     }
 
     void read_option(const Node* node, const OptionSpec& spec, Mark parent,
