@@ -128,6 +128,17 @@ TEST_F(Pauses, OfATopicThatTheGroupDoesNotHaveAreRefused) {
     EXPECT_EQ(schema_.database().number("SELECT count(*) FROM topic_pauses"), 0);
 }
 
+TEST_F(Pauses, OfARouteAreRefused) {
+    Connection worker(schema_.worker());
+    register_requests(worker, {.name = "orders"}, "billing", "POST /orders",
+                      std::chrono::seconds(10));
+    const auto [code, text] =
+        run(schema_.server().dsn, {"pause", "POST /orders", "--group", "billing"});
+    EXPECT_EQ(code, 3) << text;
+    EXPECT_THAT(text, HasSubstr("group billing has no topic POST /orders"));
+    EXPECT_TRUE(open().empty());
+}
+
 TEST_F(Pauses, TheWorkersRoleHasWhatItNeeds) {
     EXPECT_TRUE(open().empty()) << "the worker's role reads it";
     Connection worker(schema_.worker());
