@@ -125,6 +125,26 @@ TEST_F(Rewind, AMoveForwardNeedsNoClaims) {
     EXPECT_EQ(fence_of(0), 5);
 }
 
+// As a redrive does. If they locked them in different orders, the two could wait for each other.
+TEST_F(Rewind, LocksDeadLettersInTheOrderOfTheirNumbers) {
+    fence(0, 100);
+    for (const std::string offset : {"20", "10"}) {
+        database().execute(
+            "INSERT INTO dead_letters (consumer_group, topic, identity, partition, record_offset, "
+            "error_class, reason, attempts) VALUES ('billing', 'orders', 'T', 0, $1, 'sink', "
+            "'why', 1)",
+            {offset});
+    }
+    // The row of the first letter is now the table's last.
+    database().execute("UPDATE dead_letters SET attempts = 2 WHERE record_offset = 20");
+    const std::string letter_at =
+        "SELECT dead_letter FROM {schema}.dead_letters WHERE record_offset = ";
+    const Outcome moved =
+        rewind_beside(letter_at + "20 FOR UPDATE", letter_at + "10 FOR UPDATE NOWAIT");
+    EXPECT_EQ(moved.exit_code, 0) << moved.output;
+    EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters WHERE resolved_at IS NULL"), 0);
+}
+
 // The broker is asked where each log ends, and PostgreSQL refuses the second of three moves.
 TEST_F(Rewind, OfManySaysWhichWereMovedBeforeOneFailed) {
     MockCluster cluster;
