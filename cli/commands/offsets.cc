@@ -187,16 +187,18 @@ bool any_repeats(const std::vector<FenceMovePlan>& plans) {
 }
 
 // DANGER: a message whose claim is gone counts as new, and is applied a second time.
-// `refused` begins the sentence, such as `nothing`.
+// `moved`: how many fences were moved already. If any was, the line was right: another exit code
+// tells a script that something has changed.
 void refuse_repeats_of(const OffsetsOptions& options, const std::vector<FenceMovePlan>& plans,
-                       const std::string& refused) {
+                       std::size_t moved) {
     if (options.may_repeat || !any_repeats(plans)) return;
     for (const FenceMovePlan& plan : plans) {
         for (const std::string& why : plan.repeats) warn(named(plan.partition) + ": " + why);
     }
-    throw UsageError(refused +
-                     " was moved: messages may be applied a SECOND time, as said above; "
-                     "--may-repeat does it all the same");
+    throw CommandError(moved == 0 ? exit_usage : exit_failure,
+                       std::string(moved == 0 ? "nothing" : "nothing more") +
+                           " was moved: messages may be applied a SECOND time, as said above; "
+                           "--may-repeat does it all the same");
 }
 
 void tell_plan(const FenceMovePlan& plan, bool done) {
@@ -217,7 +219,7 @@ void move_all(const OffsetsOptions& options, Connection& connection, BrokerView*
             const MoveOutcome outcome =
                 move_fence(connection, log, group, plan, options.reason, options.may_repeat);
             if (outcome == MoveOutcome::would_repeat) {
-                refuse_repeats_of(options, plans, done.empty() ? "nothing" : "nothing more");
+                refuse_repeats_of(options, plans, done.size());
             }
         } catch (const std::exception&) {
             if (options.json) print_json(done);
@@ -276,7 +278,7 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
         }
     }
     if (options.yes) {
-        refuse_repeats_of(options, plans, "nothing");
+        refuse_repeats_of(options, plans, 0);
         move_all(options, connection, log, group, plans);
     } else {
         tell_dry_run(options, plans);
@@ -334,9 +336,10 @@ void add_offsets(CLI::App& program, Commands& commands) {
                            {"offsets --topic orders --partition 3 --set 4711 --reason 'bug 12' "
                             "--yes",
                             "move one"}},
-              .exit_codes = {{exit_ok, "shown, moved or planned"},
-                             {exit_failure, "a fence in use has no partition in Kafka"},
-                             {exit_not_found, "the group has no fence here"}}});
+              .exit_codes = {
+                  {exit_ok, "shown, moved or planned"},
+                  {exit_failure, "a fence in use has no partition in Kafka, or not all were moved"},
+                  {exit_not_found, "the group has no fence here"}}});
     add_operator_work(*command, commands, options, offsets);
 }
 

@@ -1,5 +1,6 @@
 // What a rewind of fences needs, and what is said of those that were moved.
 
+#include <functional>
 #include <future>
 
 #include "dedup/postgres/transaction.h"
@@ -20,15 +21,15 @@ class Rewind : public Operator {
                                    "--reason", "a test"});
         return run(std::move(more));
     }
-    // What comes of a rewind that has planned, and waits for what `locks` holds until `changes` are
-    // committed.
-    Outcome rewind_beside(const std::string& locks, const std::string& changes) {
+    // What comes of a command that waits for what `locks` holds until `changes` are committed.
+    Outcome beside(const std::string& locks, const std::string& changes,
+                   const std::function<Outcome()>& command) {
         Connection session(schema_.owner());
         std::future<Outcome> moving;
         {
             OwnedTransaction other(session);
             other.query(locks);
-            moving = std::async(std::launch::async, [&] { return rewind(0, {"--yes"}); });
+            moving = std::async(std::launch::async, command);
             const std::string waiting = "SELECT count(*) FROM pg_stat_activity WHERE " +
                                         std::to_string(session.pid()) +
                                         " = ANY (pg_blocking_pids(pid))";
@@ -39,6 +40,10 @@ class Rewind : public Operator {
             other.commit();
         }
         return moving.get();
+    }
+    // The same of a rewind that has planned.
+    Outcome rewind_beside(const std::string& locks, const std::string& changes) {
+        return beside(locks, changes, [&] { return rewind(0, {"--yes"}); });
     }
     void drop_claims() {
         claim(1, uuid_of("record_key", "a"), 10);
@@ -171,6 +176,26 @@ TEST_F(Rewind, OfManySaysWhichWereMovedBeforeOneFailed) {
     EXPECT_EQ(fence_of(2), 100);
     EXPECT_THAT(earliest("--json").output, HasSubstr("\"partition\": 0"))
         << "what was moved is the answer, also of one that failed";
+}
+
+// The second was where it should go, and a worker moved it on while the first was moved.
+TEST_F(Rewind, OfWhichAPartWasMovedIsAFailureAndNotAWrongLine) {
+    MockCluster cluster;
+    cluster.create_topic("orders", 2);
+    const Configured configured(cluster.bootstrap_servers());
+    for (int partition = 0; partition < 2; ++partition) fence(partition, 0);
+    const Outcome half =
+        beside("SELECT next_offset FROM {schema}.fences WHERE partition = 1 FOR UPDATE",
+               "WITH retired AS (UPDATE {schema}.ledger_feeds SET retired_at = now()) "
+               "UPDATE {schema}.fences SET next_offset = 100 WHERE partition = 1",
+               [&] {
+                   return run({"offsets", "-c", configured.file(), "--topic", "orders", "--set",
+                               "earliest", "--reason", "a test", "--yes"});
+               });
+    EXPECT_EQ(half.exit_code, 1) << half.output;
+    EXPECT_THAT(half.output, HasSubstr("moved orders partition 0"));
+    EXPECT_THAT(half.output, HasSubstr("nothing more was moved"));
+    EXPECT_EQ(fence_of(1), 100);
 }
 
 }  // namespace
