@@ -13,6 +13,7 @@ namespace onceward {
 class BrokerView {
   public:
     explicit BrokerView(const KafkaOptions& options) : source_(options, 0, {}, listener_) {}
+    virtual ~BrokerView() = default;
     // Questions through it are asked only once.
     BrokerQueries queries() const { return source_.queries(); }
     std::optional<Offset> group_offset(const TopicPartition& partition);
@@ -20,8 +21,9 @@ class BrokerView {
     // would ever answer: a refused login, or TLS that fails. nullopt if there is none.
     std::optional<KafkaError> refusal();
     LogRange range(const TopicPartition& partition);
-    // The first offset whose record is not older; the log's end if there is none.
-    Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);
+    // The first offset whose record is not older; the log's end if there is none. A test answers in
+    // its place.
+    virtual Offset offset_at(const TopicPartition& partition, std::chrono::milliseconds timestamp);
 
   private:
     SilentListener listener_;

@@ -1,6 +1,8 @@
 #include "cli/operator/offsets_move.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "cli/operator/operator_options.h"
 #include "cli/operator/time_option.h"
@@ -40,33 +42,134 @@ bool remembered(BrokerView* log, const TopicPartition& partition, Offset from,
     return false;
 }
 
+// What a ledger that the topic feeds holds.
+struct LedgerMemory {
+    std::string ledger;
+    std::string retention;
+    std::string since;                // when its oldest claims began, for people
+    std::chrono::milliseconds began;  // the same, since 1970-01-01 UTC
+    bool has_dropped = false;         // it may have dropped older ones
+    bool of_leases = false;
+};
+
+std::vector<LedgerMemory> memories_of(Connection& connection, const std::string& group,
+                                      const std::string& topic) {
+    std::vector<LedgerMemory> memories;
+    const QueryResult rows = connection.query(sql::offsets_ledgers, Parameters{group, topic});
+    for (int row = 0; row < rows.rows(); ++row) {
+        memories.push_back({.ledger = std::string(rows.text(row, 0)),
+                            .retention = std::string(rows.text(row, 1)),
+                            .since = std::string(rows.text(row, 2)),
+                            .began = std::chrono::milliseconds(rows.integer(row, 3)),
+                            .has_dropped = rows.boolean(row, 4),
+                            .of_leases = rows.boolean(row, 5)});
+    }
+    return memories;
+}
+
+std::string no_ledger(const std::optional<std::string>& only) {
+    return "this topic feeds no ledger " + (only ? *only + " " : std::string()) +
+           "here: what was applied before may be applied a SECOND time";
+}
+
+// As forgotten_claims(), of these ledgers.
+std::vector<std::string> forgotten_by(const std::vector<LedgerMemory>& memories, BrokerView* log,
+                                      const TopicPartition& partition, Offset from) {
+    std::vector<std::string> warnings;
+    for (const LedgerMemory& memory : memories) {
+        if (!memory.has_dropped || remembered(log, partition, from, memory.began)) continue;
+        warnings.push_back("ledger " + memory.ledger + " remembers claims since " + memory.since +
+                           " (its retention is " + memory.retention +
+                           "); what was applied before that would be applied a SECOND time");
+    }
+    return warnings;
+}
+
+// What the log said about a rewind.
+struct AskedLog {
+    std::vector<std::string> repeats;
+    // By ledger, of those that may have dropped claims: when the oldest of them may have begun at
+    // the latest. If they began later, `repeats` is no longer true.
+    std::map<std::string, std::chrono::milliseconds> latest;
+};
+
+// Leases end while the log is asked and while the locks are waited for.
+constexpr std::chrono::seconds lease_margin{10};
+constexpr int most_rounds = 5;
+
+AskedLog ask_log(Connection& connection, BrokerView* log, const std::string& group,
+                 const FenceMovePlan& plan) {
+    AskedLog asked;
+    std::vector<LedgerMemory> memories = memories_of(connection, group, plan.partition.topic);
+    for (LedgerMemory& memory : memories) {
+        if (memory.of_leases) memory.began += lease_margin;
+        if (memory.has_dropped) asked.latest[memory.ledger] = memory.began;
+    }
+    asked.repeats = forgotten_by(memories, log, plan.partition, plan.to);
+    if (memories.empty()) asked.repeats.push_back(no_ledger(std::nullopt));
+    return asked;
+}
+
+// Whether the ledgers still hold what they held when the log was asked.
+bool still_held(const AskedLog& asked, const std::vector<LedgerMemory>& memories) {
+    const auto held = [&](const LedgerMemory& memory) {
+        const auto known = asked.latest.find(memory.ledger);
+        return !memory.has_dropped ||
+               (known != asked.latest.end() && memory.began <= known->second);
+    };
+    return !memories.empty() && std::ranges::all_of(memories, held);
+}
+
+// As move_fence(). nullopt: it is a rewind for which the log has to be asked, for the first time or
+// again. Nothing was changed then.
+std::optional<MoveOutcome> try_move(Connection& connection, const std::string& group,
+                                    FenceMovePlan& plan, const std::string& reason, bool may_repeat,
+                                    const std::optional<AskedLog>& asked) {
+    const Parameters key = key_of(group, plan.partition);
+    OwnedTransaction transaction(connection);
+    const QueryResult held = transaction.query(sql::offsets_hold, key);
+    if (held.rows() == 0) {
+        transaction.query(sql::offsets_create, Parameters(key).integer(plan.to.raw()));
+        plan.from.reset();
+    } else {
+        plan.from = Offset{held.integer(0, 0)};
+        const bool back = !plan.adopt && plan.to < *plan.from;
+        if (back && !may_repeat) {
+            if (!asked) return std::nullopt;
+            plan.repeats = asked->repeats;
+            if (!plan.repeats.empty()) return MoveOutcome::would_repeat;
+            // DANGER: without these locks an expiry would drop claims between this check and the
+            // COMMIT, and their messages would be applied a second time.
+            transaction.query(sql::claims_lock_of_topic, Parameters{group, plan.partition.topic});
+            const auto memories = memories_of(connection, group, plan.partition.topic);
+            if (!still_held(*asked, memories)) return std::nullopt;
+        }
+        transaction.query(sql::offsets_move,
+                          Parameters(key).integer(plan.to.raw()).boolean(plan.adopt));
+        if (back) {
+            transaction.query(sql::dead_letters_reread, Parameters(key).integer(plan.to.raw()));
+        }
+        if (!plan.adopt && plan.to > *plan.from) {
+            transaction.query(
+                sql::offsets_skip,
+                Parameters(key).integer(plan.from->raw()).integer(plan.to.raw()).text(reason));
+        }
+    }
+    write_down(transaction, key, plan, reason);
+    transaction.commit();
+    return MoveOutcome::moved;
+}
+
 }  // namespace
 
 std::vector<std::string> forgotten_claims(Connection& connection, BrokerView* log,
                                           const std::string& group, const TopicPartition& partition,
                                           Offset from, const std::optional<std::string>& only) {
-    std::vector<std::string> warnings;
-    bool fed = false;
-    const QueryResult ledgers =
-        connection.query(sql::offsets_ledgers, Parameters{group, partition.topic});
-    for (int row = 0; row < ledgers.rows(); ++row) {
-        const std::string ledger(ledgers.text(row, 0));
-        if (only && ledger != *only) continue;
-        fed = true;
-        const bool nothing_purged = !ledgers.boolean(row, 4);
-        if (nothing_purged) continue;
-        const std::chrono::milliseconds began(ledgers.integer(row, 3));
-        if (remembered(log, partition, from, began)) continue;
-        warnings.push_back("ledger " + ledger + " remembers claims since " +
-                           std::string(ledgers.text(row, 2)) + " (its retention is " +
-                           std::string(ledgers.text(row, 1)) +
-                           "); what was applied before that would be applied a SECOND time");
-    }
-    if (!fed) {
-        warnings.push_back("this topic feeds no ledger " + (only ? *only + " " : std::string()) +
-                           "here: what was applied before may be applied a SECOND time");
-    }
-    return warnings;
+    std::vector<LedgerMemory> memories = memories_of(connection, group, partition.topic);
+    std::erase_if(memories,
+                  [&](const LedgerMemory& memory) { return only && memory.ledger != *only; });
+    if (memories.empty()) return {no_ledger(only)};
+    return forgotten_by(memories, log, partition, from);
 }
 
 Offset resolve_position(BrokerView* log, const TopicPartition& partition,
@@ -181,38 +284,21 @@ SkipOutcome skip_range(Connection& connection, const std::string& group,
 
 MoveOutcome move_fence(Connection& connection, BrokerView* log, const std::string& group,
                        FenceMovePlan& plan, const std::string& reason, bool may_repeat) {
-    const Parameters key = key_of(group, plan.partition);
-    OwnedTransaction transaction(connection);
-    const QueryResult held = transaction.query(sql::offsets_hold, key);
-    if (held.rows() == 0) {
-        transaction.query(sql::offsets_create, Parameters(key).integer(plan.to.raw()));
-        plan.from.reset();
-    } else {
-        plan.from = Offset{held.integer(0, 0)};
-        const bool back = !plan.adopt && plan.to < *plan.from;
-        if (back && !may_repeat) {
-            // DANGER: without these locks an expiry would drop claims between this check and the
-            // COMMIT, and their messages would be applied a second time. The log is asked once
-            // more, since the oldest claims may be others than when the move was planned.
-            transaction.query(sql::claims_lock_of_topic, Parameters{group, plan.partition.topic});
-            plan.repeats =
-                forgotten_claims(connection, log, group, plan.partition, plan.to, std::nullopt);
-            if (!plan.repeats.empty()) return MoveOutcome::would_repeat;
+    // DANGER: ask the log only while nothing is locked. As long as a broker does not answer, the
+    // group could not advance this fence, and the ledgers' claims could not expire.
+    std::optional<AskedLog> asked;
+    for (int round = 0;; ++round) {
+        if (const auto outcome = try_move(connection, group, plan, reason, may_repeat, asked)) {
+            return *outcome;
         }
-        transaction.query(sql::offsets_move,
-                          Parameters(key).integer(plan.to.raw()).boolean(plan.adopt));
-        if (back) {
-            transaction.query(sql::dead_letters_reread, Parameters(key).integer(plan.to.raw()));
-        }
-        if (!plan.adopt && plan.to > *plan.from) {
-            transaction.query(
-                sql::offsets_skip,
-                Parameters(key).integer(plan.from->raw()).integer(plan.to.raw()).text(reason));
-        }
+        if (round == most_rounds) break;
+        // The log is asked though it was for the plan: the oldest claims may be others by now.
+        asked = ask_log(connection, log, group, plan);
     }
-    write_down(transaction, key, plan, reason);
-    transaction.commit();
-    return MoveOutcome::moved;
+    throw CommandError(exit_failure,
+                       named(plan.partition) +
+                           ": the oldest claims were dropped each time that the log was asked",
+                       "run it again");
 }
 
 }  // namespace onceward

@@ -66,7 +66,8 @@ enum class MoveOutcome : std::uint8_t { moved, would_repeat };
 // Sets plan.from to where the fence was in the end: a worker may have moved it since the plan was
 // made. Writes the move and its reason into fence_moves, in the same transaction. Claims may have
 // expired since the plan as well: `would_repeat` means that this is a rewind that needs them, that
-// nothing was changed, and that plan.repeats says why. `may_repeat`: moves it all the same.
+// nothing was changed, and that plan.repeats says why. `may_repeat`: moves it all the same. Throws
+// CommandError if claims expire each time that the log was asked.
 MoveOutcome move_fence(Connection& connection, BrokerView* log, const std::string& group,
                        FenceMovePlan& plan, const std::string& reason, bool may_repeat);
 

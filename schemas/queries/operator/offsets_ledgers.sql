@@ -1,10 +1,12 @@
 -- The ledgers that the topic feeds: since when each holds claims, also in milliseconds since 1970,
--- and whether it may have dropped older ones. Leases are in no generation. DANGER: count from the
+-- whether it may have dropped older ones, and whether its claims are leases, which end with each
+-- moment. Leases are in no generation. DANGER: count from the
 -- clock, not from `memory_begins`. A deletion that waits for the ledger's lock has chosen its time
 -- before, and would take leases that were counted on.
 SELECT l.name, l.retention, known.since,
     ceil(extract(epoch FROM known.since) * 1000)::bigint,
-    CASE WHEN l.store = 'lease' THEN l.created_at < known.since ELSE g.generation > 1 END
+    CASE WHEN l.store = 'lease' THEN l.created_at < known.since ELSE g.generation > 1 END,
+    l.store = 'lease'
 FROM {schema}.ledger_feeds s JOIN {schema}.ledgers l USING (ledger)
     JOIN {schema}.generations g USING (ledger)
     CROSS JOIN LATERAL (SELECT CASE WHEN l.store = 'lease'

@@ -3,6 +3,7 @@
 #include <functional>
 #include <future>
 
+#include "cli/operator/offsets_move.h"
 #include "dedup/postgres/transaction.h"
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/eventually.h"
@@ -12,8 +13,36 @@ namespace {
 
 using testing::Not;
 
+// A log that says here where a time's record is. No broker is asked.
+class ToldLog : public BrokerView {
+  public:
+    ToldLog(const MockCluster& cluster, std::function<Offset()> answer)
+        : BrokerView(options_of(cluster)), answer_(std::move(answer)) {}
+    Offset offset_at(const TopicPartition&, std::chrono::milliseconds) override {
+        ++asked;
+        return answer_();
+    }
+    int asked = 0;
+
+  private:
+    static KafkaOptions options_of(const MockCluster& cluster) {
+        KafkaOptions options;
+        options.bootstrap_servers = cluster.bootstrap_servers();
+        options.group = "billing";
+        return options;
+    }
+
+    std::function<Offset()> answer_;
+};
+
 class Rewind : public Operator {
   protected:
+    // From 100 to 5, without a process.
+    MoveOutcome move_back(BrokerView& log) {
+        Connection operators(schema_.owner());
+        FenceMovePlan plan{{"orders", Partition{0}}, Offset{100}, Offset{5}};
+        return move_fence(operators, &log, "billing", plan, "a test", false);
+    }
     // `more`: further words, such as --yes.
     Outcome rewind(int partition, std::vector<std::string> more = {}) {
         more.insert(more.begin(), {"offsets", "--group", "billing", "--topic", "orders",
@@ -111,6 +140,56 @@ TEST_F(Rewind, WhoseClaimsAreDroppedAfterThePlanMovesNothing) {
     EXPECT_THAT(refused.output, HasSubstr("nothing was moved"));
     EXPECT_EQ(fence_of(0), 100);
     EXPECT_EQ(database().number("SELECT count(*) FROM fence_moves"), 0);
+}
+
+// A broker may need long for its answer.
+TEST_F(Rewind, AsksTheBrokersWhileNothingIsLocked) {
+    fence(0, 100);
+    drop_claims();
+    const MockCluster cluster;
+    ToldLog log(cluster, [&] {
+        EXPECT_EQ(database().number("SELECT count(*) FROM (SELECT 1 FROM fences FOR UPDATE SKIP "
+                                    "LOCKED) AS free"),
+                  1);
+        EXPECT_EQ(database().number("SELECT pg_try_advisory_xact_lock(1330524999, " +
+                                    std::to_string(ledger_) + ")::integer"),
+                  1);
+        return Offset{5};
+    });
+    EXPECT_EQ(move_back(log), MoveOutcome::moved);
+    EXPECT_EQ(log.asked, 1);
+    EXPECT_EQ(fence_of(0), 5);
+}
+
+TEST_F(Rewind, WhoseClaimsAreDroppedWhileTheBrokersAreAskedAsksAgain) {
+    fence(0, 100);
+    drop_claims();
+    rotate(2);
+    database().execute(
+        "UPDATE generations SET created_at = created_at - interval '1 hour' WHERE generation = 2");
+    const MockCluster cluster;
+    ToldLog log(cluster, [&] {
+        database().execute("DELETE FROM generations WHERE generation = 2");
+        return Offset{log.asked == 1 ? 5 : 50};
+    });
+    EXPECT_EQ(move_back(log), MoveOutcome::would_repeat);
+    EXPECT_EQ(log.asked, 2);
+    EXPECT_EQ(fence_of(0), 100);
+}
+
+// With each moment the oldest lease is a later one.
+TEST_F(Rewind, OfLeasesIsAskedOnceIfTheirMessagesAreYoung) {
+    fence(0, 100);
+    Connection worker(schema_.worker());
+    register_ledger(worker, {.name = "calls", .store = StoreKind::lease}, "billing", "orders");
+    database().execute(
+        "UPDATE ledgers SET created_at = now() - retention - interval '1 hour' WHERE name = "
+        "'calls'");
+    const MockCluster cluster;
+    ToldLog log(cluster, [] { return Offset{5}; });
+    EXPECT_EQ(move_back(log), MoveOutcome::moved);
+    EXPECT_EQ(log.asked, 1);
+    EXPECT_EQ(fence_of(0), 5);
 }
 
 TEST_F(Rewind, ThatWasPlannedAsAMoveForwardNeedsItsClaimsToo) {
