@@ -38,6 +38,22 @@ class RedriveMarks : public DeadLetters {
         options.progress = [](std::int64_t) { throw std::runtime_error("killed"); };
         EXPECT_THROW(send(letters, options), std::runtime_error);
     }
+    // What comes of a redrive of all letters that waits for the rows that a rewind changes, and
+    // continues when the rewind commits.
+    Outcome redriven_beside(const std::string& changes, const std::string& more = "") {
+        Database rewind(schema_.server().dsn);
+        rewind.execute("BEGIN; " + changes);
+        auto outcome = std::async(std::launch::async, [&] {
+            return dlq({"redrive", "--topic", "orders", "--yes"}, more);
+        });
+        EXPECT_TRUE(support::eventually(20s, [&] {
+            return database().number("SELECT count(*) FROM pg_stat_activity WHERE " +
+                                     std::to_string(rewind.pid()) +
+                                     " = ANY (pg_blocking_pids(pid))") == 1;
+        }));
+        rewind.execute("COMMIT");
+        return outcome.get();
+    }
     std::string marked_in_audit() {
         return database().value(
             "SELECT coalesce(string_agg(details ->> 'letters', ' ' ORDER BY entry), '') "
@@ -115,28 +131,31 @@ TEST_F(RedriveMarks, LettersThatWereResolvedOrDiscardedAfterTheSelectionAreLeft)
     EXPECT_EQ(marked_in_audit(), "1");
 }
 
-// A rewind is under way, and commits while the redrive waits for its locks.
 TEST_F(RedriveMarks, TheStateIsCheckedAfterTheWaitForARow) {
     for (int i = 1; i <= 3; ++i) letter(i, "k-" + std::to_string(i));
-    Database rewind(schema_.server().dsn);
     const std::string table = schema_.name() + ".dead_letters";
-    rewind.execute("BEGIN; UPDATE " + table + " SET resolved_at = now() WHERE record_offset = 1; " +
-                   "UPDATE " + table + " SET attempts = 2 WHERE record_offset = 2");
-    auto outcome = std::async(std::launch::async, [&] {
-        return dlq({"redrive", "--topic", "orders", "--yes"});
-    });
-    EXPECT_TRUE(support::eventually(20s, [&] {
-        return database().number("SELECT count(*) FROM pg_stat_activity WHERE " +
-                                 std::to_string(rewind.pid()) +
-                                 " = ANY (pg_blocking_pids(pid))") == 1;
-    }));
-    rewind.execute("COMMIT");
-    const Outcome redriven = outcome.get();
+    const Outcome redriven =
+        redriven_beside("UPDATE " + table + " SET resolved_at = now() WHERE record_offset = 1; " +
+                        "UPDATE " + table + " SET attempts = 2 WHERE record_offset = 2");
     EXPECT_EQ(redriven.exit_code, 0) << redriven.output;
     EXPECT_THAT(redriven.output, HasSubstr("sent again 2 of 3"));
     EXPECT_THAT(redriven.output, HasSubstr("left 1, which somebody has dealt with meanwhile"));
     EXPECT_THAT(payloads(), ElementsAre("payload of k-2", "payload of k-3"));
     EXPECT_EQ(states(), "1 f t t, 2 f f f, 3 f f f");
+}
+
+TEST_F(RedriveMarks, WithOrderByKeyOneThatLeavesOpenLettersIsAFailure) {
+    letter(1, "k-1", "sink", "a");
+    letter(2, "k-2", "behind", "a");
+    letter(3, "k-3", "sink", "b");
+    const Outcome redriven =
+        redriven_beside("UPDATE " + schema_.name() +
+                            ".dead_letters SET resolved_at = now() WHERE record_offset = 1",
+                        "    order: by_key\n");
+    EXPECT_EQ(redriven.exit_code, 1) << redriven.output;
+    EXPECT_THAT(redriven.output, HasSubstr("sent again 1 of 3"));
+    EXPECT_THAT(redriven.output, HasSubstr("run it again"));
+    EXPECT_EQ(states(), "1 f t t, 2 t t t, 3 f f f");
 }
 
 // An open letter of the key would make the first copy a dead letter.
