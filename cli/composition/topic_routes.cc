@@ -1,7 +1,7 @@
 #include "cli/composition/topic_routes.h"
 
 #include "dedup/base/logging.h"
-#include "dedup/base/share.h"
+#include "dedup/policy/share.h"
 
 namespace onceward {
 namespace {

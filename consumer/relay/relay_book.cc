@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "dedup/base/backoff.h"
-#include "dedup/base/share.h"
+#include "dedup/policy/share.h"
 
 namespace onceward {
 

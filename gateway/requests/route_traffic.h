@@ -13,7 +13,7 @@
 
 #include "dedup/base/duration_histogram.h"
 #include "dedup/base/mutex.h"
-#include "dedup/base/share.h"
+#include "dedup/policy/share.h"
 #include "gateway/http/http.h"
 #include "gateway/requests/route_options.h"
 

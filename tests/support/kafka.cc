@@ -224,6 +224,11 @@ std::string kafka_bootstrap_servers() {
     return given != nullptr ? given : shared_broker().bootstrap_servers();
 }
 
+int partition_of(const std::string& key, int partitions) {
+    return rd_kafka_msg_partitioner_murmur2(nullptr, key.data(), key.size(), partitions, nullptr,
+                                            nullptr);
+}
+
 Kafka& kafka() {
     static Kafka shared(kafka_bootstrap_servers());
     return shared;

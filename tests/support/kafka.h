@@ -96,6 +96,9 @@ class Kafka {
     int copies_ = 1;
 };
 
+// The partition that a producer chooses for the key, as Java's clients and Onceward do (murmur2).
+int partition_of(const std::string& key, int partitions);
+
 // The broker that the tests of one executable share: started by the first who asks, on the main
 // thread. Where ONCEWARD_TEST_KAFKA holds bootstrap servers, that broker is used instead.
 std::string kafka_bootstrap_servers();

@@ -135,7 +135,7 @@ TEST_P(LogMemoryTest, ALedgerWithFewRecentClaimsDoesNotWaitForTheMemoryOfAnother
     const LogWindow::Clock::time_point later = LogWindow::Clock::now() + 1h;
     mine->next_segments_look = later;
     EXPECT_FALSE(read_filters(leader_, registered_.ledger, {&mine, 1}, *windows_, 0ms));
-    EXPECT_TRUE(mine->next_segments_look.load() == later) << "whoever waits asks for segments";
+    EXPECT_TRUE(mine->next_segments_look.load() == later) << "a batch that waits asks for segments";
 }
 
 INSTANTIATE_TEST_SUITE_P(Reaches, LogMemoryTest, ::testing::Values(Reach::global, Reach::partition),

@@ -46,7 +46,7 @@ TEST(LogWindows, AGenerationIsNotFullWhileSealedOnesTakeTheMemory) {
     EXPECT_EQ(windows.fullness(1, 2), 0.5);
 }
 
-// A stopped worker, for example, keeps sealed claims until it goes on.
+// A stopped worker, for example, keeps sealed claims until it continues.
 TEST(LogWindows, AGenerationThatTakesHalfOfTheLimitIsFullWhateverElseIsHeld) {
     LogWindows windows(1024);
     const std::shared_ptr<LogWindow> stopped = windows.make(1);
