@@ -3,7 +3,6 @@
 #include <libpq-fe.h>
 
 #include <array>
-#include <new>
 #include <utility>
 
 #include "dedup/base/backoff.h"
@@ -23,8 +22,8 @@ StopCancel::StopCancel(std::stop_token stop)
       }) {}
 
 void StopCancel::use(Connection& connection) {
+    // Null if the session is lost: it runs no statement.
     std::unique_ptr<pg_cancel, Free> session(PQgetCancel(connection.raw()));
-    if (!session) throw std::bad_alloc();
     const MutexLock lock(mutex_);
     session_ = std::move(session);
 }

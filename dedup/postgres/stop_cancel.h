@@ -1,7 +1,7 @@
 #pragma once
 // Cancels a session's statements from the time that a stop is requested until this object's end.
 // It repeats that: after a cancelled statement the session's owner may begin one more. use() is
-// called by the owner of the session, the stop by any thread. Throws only in use(): bad_alloc.
+// called by the owner of the session, the stop by any thread. Throws nothing.
 
 #include <functional>
 #include <memory>
@@ -18,7 +18,8 @@ namespace onceward {
 class StopCancel {
   public:
     explicit StopCancel(std::stop_token stop);
-    // From now on this session's statements are meant. It may end before this object does.
+    // From now on this session's statements are meant. It may be lost, and may end before this
+    // object does.
     void use(Connection& connection);
 
   private:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dedup/ledger/ledger.h"
+#include "dedup/postgres/stop_cancel.h"
 #include "dedup/retention/retention.h"
 #include "schemas/queries.h"
 #include "tests/support/database.h"
@@ -95,6 +96,17 @@ TEST_F(RetentionFailures, AStopCancelsTheStatementThatRuns) {
     schema_.database().execute("SELECT pg_terminate_backend(pid)" + sleeping);
     ended.wait();
     EXPECT_TRUE(job.counts().failed_ledgers.empty());
+}
+
+// A session may be lost without a word, such as by the release of a lock in a destructor.
+TEST_F(RetentionFailures, AStopHasNothingToCancelInALostSession) {
+    Connection worker(schema_.worker());
+    schema_.database().execute("SELECT pg_terminate_backend(" + std::to_string(worker.pid()) + ")");
+    EXPECT_THROW(worker.execute("SELECT 1"), PostgresError);
+    std::stop_source stop;
+    StopCancel cancel(stop.get_token());
+    EXPECT_NO_THROW(cancel.use(worker));
+    stop.request_stop();
 }
 
 // As after a reload with a topic more and a topic less.
