@@ -11,6 +11,9 @@ using Clock = FailureResponse::Clock;
 constexpr auto idle = 200ms;  // how long the writer waits for work at most
 // Offset commits are advisory; one for each batch would only load the broker.
 constexpr auto offsets_every = 250ms;
+// How long an idle writer takes one watermark after the other. With one for each wait, more than 50
+// partitions would be late.
+constexpr auto watermarks_for = 100ms;
 
 // If nearly all messages are duplicates, it pays to compute the keys first, although fresh messages
 // are then decoded in the writer's thread.
@@ -168,16 +171,20 @@ void Writer::follow_ledgers() {
 }
 
 void Writer::tick_watermarks() {
-    if (!session_.connected()) return;
+    const auto until = Clock::now() + watermarks_for;
+    bool is_more = true;
     try {
-        const RetentionWatermarks::Found found =
-            session_.watermarks().tick(session_.connection(), handoff_, source_, session_.fences());
-        if (found.missed) failures_.missed(*found.missed);
-        if (const auto& listed = found.listed) {
-            take_over_.check_partitions(session_.topic(listed->topic), listed->partitions);
-        }
-        if (const auto& changed = found.other_log) {
-            take_over_.other_log(session_.topic(changed->topic), changed->identity);
+        while (is_more && session_.connected()) {
+            const RetentionWatermarks::Found found = session_.watermarks().tick(
+                session_.connection(), handoff_, source_, session_.fences());
+            if (found.missed) failures_.missed(*found.missed);
+            if (const auto& listed = found.listed) {
+                take_over_.check_partitions(session_.topic(listed->topic), listed->partitions);
+            }
+            if (const auto& changed = found.other_log) {
+                take_over_.other_log(session_.topic(changed->topic), changed->identity);
+            }
+            is_more = found.answered && !handoff_.work_waits() && Clock::now() < until;
         }
     } catch (const PostgresError& error) {
         failures_.outside_batch(error, nullptr);

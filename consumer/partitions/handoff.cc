@@ -178,7 +178,7 @@ std::vector<CommittedOffset> Handoff::revoked(const std::vector<TopicPartition>&
     return offsets;
 }
 
-std::optional<std::size_t> Handoff::next_topic() {
+std::optional<std::size_t> Handoff::next_topic() const {
     for (std::size_t i = 1; i <= queues_.size(); ++i) {
         const std::size_t topic = (last_topic_ + i) % queues_.size();
         if (queues_[topic].messages > 0) return topic;
@@ -231,6 +231,11 @@ Handoff::Work Handoff::next_work(bool connected, Clock::time_point until) {
     wake_writer_.wait_until(lock, until);
     find();
     return work;
+}
+
+bool Handoff::work_waits() const {
+    const MutexLock lock(mutex_);
+    return stopping_ || assignment_.next_take_over(Clock::now()) || next_topic();
 }
 
 void Handoff::done() {

@@ -47,6 +47,8 @@ class Handoff {
     // What to do now; a batch's partitions are in flight until done(). `connected`: whether work
     // with PostgreSQL is possible. Waits until there is something, or `until`.
     Work next_work(bool connected, Clock::time_point until);
+    // Whether a connected writer has something to do: a batch, a take-over, or to stop.
+    bool work_waits() const;
     void done();
     // The batch in flight holds them no longer: no transaction will move their fences.
     void abandoned(const std::set<Partition>& partitions);
@@ -99,7 +101,7 @@ class Handoff {
     std::set<Partition> revoked_in_flight() const ONCEWARD_REQUIRES(mutex_);
     // The partition's first span, with its chunk; null if nothing of it is queued.
     std::pair<Chunk*, Span*> first_span(const TopicPartition& partition) ONCEWARD_REQUIRES(mutex_);
-    std::optional<std::size_t> next_topic() ONCEWARD_REQUIRES(mutex_);
+    std::optional<std::size_t> next_topic() const ONCEWARD_REQUIRES(mutex_);
     Batch take_batch(std::size_t topic) ONCEWARD_REQUIRES(mutex_);
 
     mutable Mutex mutex_;

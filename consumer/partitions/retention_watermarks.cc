@@ -33,17 +33,21 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
     std::erase_if(partitions_, [&](const auto& item) {
         return !fences.owns(item.first.topic, item.first.partition);
     });
-    // The turn passes on from the partition that failed last. Otherwise the first few that fail
-    // would be asked again and again, and the ones after them never.
-    auto at = partitions_.upper_bound(failed_last_);
+    // The turn passes on from the partition that was asked about last. Otherwise the first ones
+    // would be due again before the last ones have been asked about once.
+    auto at = partitions_.upper_bound(asked_last_);
     for (std::size_t left = partitions_.size(); left > 0; --left, ++at) {
         if (at == partitions_.end()) at = partitions_.begin();
         auto& [partition, entry] = *at;
         const auto asked = Clock::now();
         try {
             if (!handoff.look(&Assignment::reading, partition)) continue;
-            const bool due = sample_due(partition, entry, now);
-            if (due && next_list_[partition.topic] <= now) {
+            const bool may_ask = pauses_.may_ask(partition.topic, now);
+            const bool due = may_ask && entry.sampler.wants_sample(now);
+            // Not only with a sample: a partition with a long lag wants none for hours.
+            const bool list_due = may_ask && next_list_[partition.topic] <= now;
+            if (due || list_due) asked_last_ = partition;
+            if (list_due) {
                 const std::optional<int> count =
                     list_partitions(connection, source, partition.topic, entry.ledger);
                 if (!count) {
@@ -57,16 +61,16 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
                 found.missed = partition;
                 return found;
             }
-            if (!due) continue;
+            if (!due && !list_due) continue;
             // Only now: if PostgreSQL had failed, the answer would be lost and be asked for late.
-            if (found.listed) next_list_[partition.topic] = now + every_;
+            if (list_due) next_list_[partition.topic] = now + every_;
+            found.answered = true;
             return found;
         } catch (const KafkaError& error) {
             // DANGER: not for long. With `reach: partition` a key that moved to an added partition
             // is applied again until this worker has asked how many there are.
             const auto failed = Clock::now();
             pauses_.failed(partition.topic, failed, failed - asked);
-            failed_last_ = partition;
             log_warning("watermark.failed", {{"topic", partition.topic}, {"error", error.what()}});
             source.bootstrap_again();
             // DANGER: another topic's answer would take the place of this one, and nobody would see
@@ -75,11 +79,6 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
         }
     }
     return found;
-}
-
-bool RetentionWatermarks::sample_due(const TopicPartition& partition, const Entry& entry,
-                                     Clock::time_point now) const {
-    return entry.sampler.wants_sample(now) && pauses_.may_ask(partition.topic, now);
 }
 
 std::optional<int> RetentionWatermarks::list_partitions(Connection& connection, KafkaSource& source,

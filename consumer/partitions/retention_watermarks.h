@@ -35,9 +35,11 @@ class RetentionWatermarks {
             int partitions = 0;
         };
         std::optional<Listed> listed;
+        // The brokers were asked and have answered; another partition may be due.
+        bool answered = false;
     };
-    // Takes one sample at most, and writes the watermarks that are due. An idle worker learns here
-    // that its fence was moved.
+    // Takes one sample at most, of each partition in turn, and writes the watermarks that are due.
+    // An idle worker learns here that its fence was moved.
     Found tick(Connection& connection, Handoff& handoff, KafkaSource& source, Fences& fences);
 
   private:
@@ -47,9 +49,6 @@ class RetentionWatermarks {
         Offset fence;
         int ledger = 0;
     };
-    // Whether the partition wants a sample, and the brokers may be asked about its topic.
-    bool sample_due(const TopicPartition& partition, const Entry& entry,
-                    Clock::time_point now) const;
     void sample(Connection& connection, KafkaSource& source, const TopicPartition& partition,
                 Entry& entry);
     // Returns false if the fence was missed.
@@ -65,7 +64,7 @@ class RetentionWatermarks {
     std::map<std::string, LogIdentity> identities_;
     std::map<std::string, Clock::time_point> next_list_;
     QuestionPauses pauses_;
-    TopicPartition failed_last_{};
+    TopicPartition asked_last_{};
 };
 
 }  // namespace onceward

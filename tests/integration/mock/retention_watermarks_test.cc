@@ -1,4 +1,4 @@
-// Samples of logs whose brokers do not answer.
+// Samples of many partitions, and of logs whose brokers do not answer.
 
 #include "consumer/partitions/retention_watermarks.h"
 
@@ -12,6 +12,7 @@
 #include "dedup/ledger/ledger.h"
 #include "lab/kafka/mock_cluster.h"
 #include "tests/support/eventually.h"
+#include "tests/support/kafka.h"
 #include "tests/support/postgres.h"
 
 namespace onceward {
@@ -26,23 +27,29 @@ class RetentionWatermarksOnMock : public testing::Test {
         kafka_.group = "group";
     }
 
-    // The topics have one partition each, whose fence this worker has taken and which it reads.
-    void read(const std::vector<std::string>& topics, std::chrono::milliseconds longest_pause) {
+    // This worker has taken the fences of the topics' partitions, and reads all of them. `every` is
+    // also the longest pause after a failure.
+    void read(const std::vector<std::string>& topics, std::chrono::milliseconds every,
+              int partitions = 1) {
         source_.emplace(kafka_, 0, topics, listener_);
         handoff_.emplace(topics, BatchLimits{}, Backoff{1s, 5s});
-        watermarks_.emplace("group", longest_pause);
+        watermarks_.emplace("group", every);
         for (const std::string& topic : topics) {
-            const TopicPartition partition{topic, Partition{0}};
             const int ledger = register_ledger(connection_, {.name = topic}, "group", topic).ledger;
-            fences_.create(connection_, topic, {{partition.partition, {Offset{0}}}}, ledger);
-            const FenceState fence = fences_.take_over(connection_, topic, partition.partition, {},
-                                                       ledger, [] { return true; });
-            handoff_->assigned({partition});
-            handoff_->with(&Assignment::taken, partition, fence);
-            handoff_->begin_seeks();
-            handoff_->sought(partition, fence.next_offset);
-            watermarks_->taken(partition, ledger, fence);
+            for (int number = 0; number < partitions; ++number) {
+                take({topic, Partition{number}}, ledger);
+            }
         }
+    }
+    void take(const TopicPartition& partition, int ledger) {
+        fences_.create(connection_, partition.topic, {{partition.partition, {Offset{0}}}}, ledger);
+        const FenceState fence = fences_.take_over(
+            connection_, partition.topic, partition.partition, {}, ledger, [] { return true; });
+        handoff_->assigned({partition});
+        handoff_->with(&Assignment::taken, partition, fence);
+        handoff_->begin_seeks();
+        handoff_->sought(partition, fence.next_offset);
+        watermarks_->taken(partition, ledger, fence);
     }
     // The topic whose partitions were listed in one tick; '' if it was none.
     std::string tick() {
@@ -60,6 +67,44 @@ class RetentionWatermarksOnMock : public testing::Test {
     std::optional<Handoff> handoff_;
     std::optional<RetentionWatermarks> watermarks_;
 };
+
+// The first partitions of a worker that has many were due again before the last ones had a sample,
+// and then took each turn.
+TEST_F(RetentionWatermarksOnMock, EachOfManyPartitionsHasItsTurn) {
+    cluster_.create_topic("topic", 3);
+    read({"topic"}, 0ms, 3);
+    for (int i = 0; i < 6; ++i) tick();
+    EXPECT_EQ(schema_.database().number("SELECT count(watermark) FROM fences"), 3);
+    source_->close();
+}
+
+TEST_F(RetentionWatermarksOnMock, ATickTellsWhetherTheBrokersHaveAnswered) {
+    cluster_.create_topic("topic", 2);
+    read({"topic"}, 1h, 2);
+    int answers = 0;
+    EXPECT_TRUE(support::eventually(20s, [&] {
+        const auto found = watermarks_->tick(connection_, *handoff_, *source_, fences_);
+        answers += found.answered ? 1 : 0;
+        return !found.answered && answers == 2;
+    }));
+    source_->close();
+}
+
+// A partition whose sample waits for the fence, such as one with a long lag, wants no other sample.
+TEST_F(RetentionWatermarksOnMock, ATopicsPartitionsAreListedThoughNoPartitionWantsASample) {
+    cluster_.create_topic("topic", 1);
+    support::Kafka kafka(cluster_.bootstrap_servers());
+    kafka.produce("topic", {{.partition = 0, .key = {}, .payload = "x", .headers = {}}});
+    read({"topic"}, 50ms);
+    int listed = 0;
+    EXPECT_TRUE(support::eventually(20s, [&] {
+        listed += tick() == "topic" ? 1 : 0;
+        return listed == 3;
+    }));
+    EXPECT_EQ(schema_.database().number("SELECT count(watermark) FROM fences"), 0)
+        << "the fence has not reached the end";
+    source_->close();
+}
 
 // Another topic's answer must not take its place: with `reach: partition` a topic may not continue
 // after partitions were added.

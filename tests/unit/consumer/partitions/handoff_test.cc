@@ -67,6 +67,24 @@ TEST_F(HandoffTest, ABatchIsWhatGatheredUpToItsLimit) {
     EXPECT_EQ(work().batch.spans, std::vector{span(one_, 0, 4)});
 }
 
+TEST_F(HandoffTest, WorkWaitsWhileThereIsABatchOrAPartitionToTakeOrItIsToStop) {
+    EXPECT_FALSE(handoff_.work_waits());
+    push(zero_, 0, 0, 5);
+    EXPECT_FALSE(handoff_.work_waits()) << "an end alone is no batch";
+    push(one_, 0, 1, 1);
+    EXPECT_TRUE(handoff_.work_waits());
+    work();
+    EXPECT_FALSE(handoff_.work_waits());
+    handoff_.done();
+    const TopicPartition two{"topic", Partition{2}};
+    handoff_.assigned({two});
+    EXPECT_TRUE(handoff_.work_waits());
+    handoff_.revoked({two}, 0ms);
+    EXPECT_FALSE(handoff_.work_waits());
+    handoff_.stop();
+    EXPECT_TRUE(handoff_.work_waits());
+}
+
 TEST_F(HandoffTest, AnAbsorbedEndTakesItsOwnLeaderEpochAndNotTheRecords) {
     Chunk record = chunk(zero_, 0, 1, 1);
     record.spans[0].leader_epoch = LeaderEpoch{5};
