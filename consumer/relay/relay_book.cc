@@ -1,6 +1,7 @@
 #include "consumer/relay/relay_book.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "dedup/base/backoff.h"
@@ -30,14 +31,16 @@ milliseconds relay_pause(RelayTerm term, milliseconds last, milliseconds take_ov
     return std::min(2 * last, term == RelayTerm::waited ? take_over_every : longest_relay_pause);
 }
 
-void RelayBook::Amount::add(const OutboxRecord& row) {
+void RelayBook::Amount::add(const Row& row) {
     ++rows;
-    bytes += row.bytes();
+    bytes += row.counted;
+    if (row.is_cut()) ++cut;
 }
 
-void RelayBook::Amount::remove(const OutboxRecord& row) {
+void RelayBook::Amount::remove(const Row& row) {
     --rows;
-    bytes -= row.bytes();
+    bytes -= row.counted;
+    if (row.is_cut()) --cut;
 }
 
 RelayBook::Lane RelayBook::lane_of(const OutboxRecord& record) {
@@ -45,7 +48,6 @@ RelayBook::Lane RelayBook::lane_of(const OutboxRecord& record) {
 }
 
 bool RelayBook::fills_share(const Amount& amount, std::size_t parts) const {
-    // A row that is larger than the share passes if it is the first, and the book has room.
     const auto part = [parts](std::size_t limit, std::size_t used) {
         return share_beside(limit - std::min(limit, used)) / parts;
     };
@@ -53,9 +55,24 @@ bool RelayBook::fills_share(const Amount& amount, std::size_t parts) const {
            amount.bytes >= part(limits_.all_bytes, all_.bytes);
 }
 
+std::optional<std::size_t> RelayBook::room_for(const Topic& topic, std::size_t bytes) const {
+    if (all_.rows >= limits_.all_rows || all_.bytes >= limits_.all_bytes) return std::nullopt;
+    const Amount& taken = topic.amount;
+    if (taken.rows >= share_beside(limits_.all_rows - all_.rows)) return std::nullopt;
+    const std::size_t free = limits_.all_bytes - all_.bytes;
+    if (bytes < free && taken.bytes + bytes <= share_beside(free - bytes)) return bytes;
+    // The row is larger than what the topic has left. If it waited until the topic has no row at
+    // all, the tries of held keys might keep it waiting for ever.
+    if (taken.rows > 0 && fills_share(taken, 8)) return std::nullopt;
+    // With what is left to it the topic has four times as much as nobody has. Rounded up, so that a
+    // first row passes if the book has any room.
+    const std::size_t left = (share_beside(free) - taken.bytes + 4) / 5;
+    if (bytes > left && all_.cut > 0) return std::nullopt;
+    return std::min(bytes, left);
+}
+
 bool RelayBook::is_full(const Topic& topic) const {
-    if (topic.hold.failures > 0 && topic.amount.rows >= tries()) return true;
-    return fills_share(topic.amount, 1);
+    return is_tried(topic) || !room_for(topic, std::max<std::size_t>(topic.refused, 1));
 }
 
 void RelayBook::add(std::vector<OutboxRecord> records) {
@@ -63,12 +80,16 @@ void RelayBook::add(std::vector<OutboxRecord> records) {
     for (const OutboxRecord& record : records) bytes += record.bytes();
     more_ = records.size() >= room_rows() || bytes >= room_bytes();
     bool found_all = !more_;
+    std::set<const Topic*> full;
     for (OutboxRecord& record : records) {
         Lane name = lane_of(record);
         Topic& topic = topics_[name.topic];
+        const auto counted = room_for(topic, record.bytes());
         // DANGER: no reason to skip a row may end before the last one is added. A later row of its
-        // key would be taken, and overtake it. What is skipped is read again.
-        if (is_full(topic)) {
+        // key would be taken, and overtake it: a small one has room where a large one has none.
+        // What is skipped is read again.
+        if (full.contains(&topic) || is_tried(topic) || !counted) {
+            if (full.insert(&topic).second) topic.refused = record.bytes();
             found_all = false;
             continue;
         }
@@ -78,11 +99,12 @@ void RelayBook::add(std::vector<OutboxRecord> records) {
             lane.more = true;
             continue;
         }
-        if (!lane.rows.empty() && record.position <= lane.rows.back().position) continue;
-        topic.amount.add(record);
-        all_.add(record);
-        lane.rows.push_back(std::move(record));
-        if (lane.rows.size() == 1) ready_.push_back(std::move(name));
+        const bool is_first = lane.rows.empty();
+        if (!is_first && record.position <= lane.rows.back().record.position) continue;
+        lane.rows.push_back({std::move(record), *counted});
+        topic.amount.add(lane.rows.back());
+        all_.add(lane.rows.back());
+        if (is_first) ready_.push_back(std::move(name));
     }
     if (found_all) forget_deleted();
 }
@@ -112,7 +134,7 @@ const OutboxRecord* RelayBook::next(Clock::time_point now) {
         if (topic == topics_.end()) continue;
         const auto lane = topic->second.lanes.find(name);
         if (lane == topic->second.lanes.end() || lane->second.rows.empty()) continue;
-        const OutboxRecord& record = lane->second.rows.front();
+        const OutboxRecord& record = lane->second.rows.front().record;
         const auto [entry, is_new] = under_way_.emplace(record.position, name);
         if (!is_new) {
             // Rows of two topics may have the same position. Kafka's answer names only that, so
@@ -140,7 +162,7 @@ void RelayBook::set_aside_slow(Clock::time_point now) {
 }
 
 void RelayBook::drop_first(Topic& topic, LaneState& lane) {
-    const OutboxRecord& row = lane.rows.front();
+    const Row& row = lane.rows.front();
     if (lane.slow) slow_.remove(row);
     lane.slow = false;
     topic.amount.remove(row);
@@ -164,7 +186,7 @@ void RelayBook::delivered(std::int64_t position, Clock::time_point now) {
     under_way_.erase(entry);
     Topic& topic = topics_.at(name.topic);
     LaneState& lane = topic.lanes.at(name);
-    sent_.push_back({name.topic, position, lane.rows.front().id});
+    sent_.push_back({name.topic, position, lane.rows.front().record.id});
     drop_first(topic, lane);
     if (lane.hold.failures > 0) --topic.held;
     lane.hold = {};
@@ -196,7 +218,7 @@ RelayBook::Held RelayBook::hold_topic(const std::string& name, Topic& topic,
         if (lane.rows.empty()) continue;
         drop_later(topic, lane);
         // The outcome of a row that is under way is still unknown.
-        if (!under_way_.contains(lane.rows.front().position)) drop_first(topic, lane);
+        if (!under_way_.contains(lane.rows.front().record.position)) drop_first(topic, lane);
     }
     std::erase_if(topic.lanes, [](const auto& entry) {
         return entry.second.rows.empty() && entry.second.hold.failures == 0;
@@ -273,7 +295,8 @@ RelayBook::LeftOut RelayBook::left_out(Clock::time_point now) {
     tried_.clear();
     tried_topics_.clear();
     std::erase_if(topics_, [](const auto& entry) {
-        return entry.second.lanes.empty() && entry.second.hold.failures == 0;
+        const Topic& topic = entry.second;
+        return topic.lanes.empty() && topic.hold.failures == 0 && topic.refused == 0;
     });
     LeftOut out;
     for (auto& [name, topic] : topics_) {
@@ -281,6 +304,7 @@ RelayBook::LeftOut RelayBook::left_out(Clock::time_point now) {
             out.topics.push_back(name);
             continue;
         }
+        topic.refused = 0;
         if (topic.hold.failures > 0) tried_topics_.push_back(name);
         leave_out_lanes(topic, now, out);
     }

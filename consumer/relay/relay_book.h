@@ -64,6 +64,7 @@ class RelayBook {
         std::size_t bytes = 8 * 1024 * 1024;
         // The most together with the slow rows. One topic takes at most its share_beside() of it: a
         // partition without a leader answers none of its rows for the delivery's whole time-out.
+        // One row at a time may be larger than what its topic has left, and counts as that much.
         std::size_t all_rows = 5'000;
         // Over a slow link, all that is under way has to be answered within the delivery's time-out
         // of 30 s: 12 MiB take 24 s at 0.5 MiB/s.
@@ -140,15 +141,21 @@ class RelayBook {
         int failures = 0;  // 0: nothing is held
         Clock::time_point until{};
     };
+    struct Row {
+        OutboxRecord record;
+        std::size_t counted;  // the bytes that count; fewer than it has if it is cut
+        bool is_cut() const { return counted < record.bytes(); }
+    };
     struct Amount {
         std::size_t rows = 0;
-        std::size_t bytes = 0;
-        void add(const OutboxRecord& row);
-        void remove(const OutboxRecord& row);
+        std::size_t bytes = 0;  // that count
+        std::size_t cut = 0;    // rows
+        void add(const Row& row);
+        void remove(const Row& row);
     };
     struct LaneState {
         // Many lanes have a hold and no rows, and an empty deque takes half a kilobyte.
-        std::list<OutboxRecord> rows;
+        std::list<Row> rows;
         Hold hold;
         bool slow = false;  // the first row
         bool more = false;  // the table has later rows, which were read and not kept
@@ -158,6 +165,7 @@ class RelayBook {
         std::map<Lane, LaneState> lanes;  // each has rows or a hold
         Amount amount;                    // of their rows
         std::size_t held = 0;             // lanes
+        std::size_t refused = 0;          // bytes of the first row that found no room
     };
     struct Sent {
         Clock::time_point at;
@@ -174,6 +182,12 @@ class RelayBook {
     void drop_later(Topic& topic, LaneState& lane);
     // Whether these rows of a topic are one of so many equal parts of its share, or more.
     bool fills_share(const Amount& amount, std::size_t parts) const;
+    // How many bytes of such a row would count; nullopt if the topic has no room for it.
+    std::optional<std::size_t> room_for(const Topic& topic, std::size_t bytes) const;
+    // Whether a held topic has all the rows that are tried at a time.
+    bool is_tried(const Topic& topic) const {
+        return topic.hold.failures > 0 && topic.amount.rows >= tries();
+    }
     bool is_full(const Topic& topic) const;
     // The most rows of held keys of one topic that are tried at a time, without the slow ones, and
     // the most rows of a held topic.

@@ -24,6 +24,11 @@ using testing::Not;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
+// A row without a key.
+OutboxRecord sized(std::int64_t position, const std::string& topic, std::size_t bytes) {
+    return record(position, std::nullopt, topic, std::string(bytes, 'x'));
+}
+
 TEST(RelayRoom, RowsThatKafkaDoesNotAnswerLeaveTheirRoomToOthers) {
     RelayBook book({.rows = 10});
     book.add(different_keys(1, 10));
@@ -106,11 +111,69 @@ TEST(RelayRoom, ATopicsBytesLeaveRoomToOthers) {
     RelayBook book({.all_bytes = 100});
     book.add({record(1, "a", "topic", std::string(70, 'x'))});
     EXPECT_THAT(book.left_out(start).topics, IsEmpty());
-    book.add({record(2, "b", "topic", std::string(20, 'x')), record(3, "c")});
+    book.add({record(2, "b", "topic", std::string(8, 'x')), record(3, "c")});
     EXPECT_THAT(sendable(book), ElementsAre(1, 2)) << "the third row has no room";
     EXPECT_THAT(book.left_out(start).topics, ElementsAre("topic"));
     book.add({record(4, "large", "other", std::string(200, 'x'))});
     EXPECT_THAT(sendable(book), ElementsAre(4)) << "the only row of its topic passes";
+}
+
+// Two rows took four thirds of the share, and no topic was read for 30 seconds.
+TEST(RelayRoom, LargeRowsThatKafkaDoesNotAnswerLeaveRoomToOtherTopics) {
+    RelayBook book({.all_bytes = 120});
+    book.add({sized(1, "dead", 40), sized(2, "dead", 40)});
+    EXPECT_THAT(sendable(book), ElementsAre(1, 2));
+    book.set_aside_slow(start + 500ms);
+    EXPECT_THAT(book.left_out(start + 500ms).topics, IsEmpty());
+    book.add({sized(3, "dead", 40)});
+    EXPECT_THAT(sendable(book, start + 500ms), IsEmpty());
+    EXPECT_TRUE(book.has_room());
+    EXPECT_THAT(book.left_out(start + 500ms).topics, ElementsAre("dead"))
+        << "each read would find the third row again";
+    book.add({sized(4, "well", 30)});
+    EXPECT_THAT(sendable(book, start + 500ms), ElementsAre(4));
+    book.delivered(4, start + 1s);
+    book.failed(1, SendFailure::passing, start + 1s);
+    EXPECT_THAT(book.left_out(start + 1s).topics, IsEmpty()) << "the third row has room now";
+    book.add({sized(3, "dead", 40)});
+    EXPECT_THAT(sendable(book, start + 1s), ElementsAre(3));
+}
+
+TEST(RelayRoom, ARowThatIsLargerThanTheBookLeavesRoomToOtherTopics) {
+    RelayBook book({.all_bytes = 120});
+    book.add({sized(1, "dead", 200), sized(2, "well", 10), sized(3, "large", 200)});
+    EXPECT_THAT(sendable(book), ElementsAre(1, 2)) << "one such row at a time";
+    book.set_aside_slow(start + 500ms);
+    EXPECT_TRUE(book.has_room());
+    EXPECT_THAT(book.left_out(start + 500ms).topics, UnorderedElementsAre("dead", "large"));
+    book.failed(1, SendFailure::passing, start + 30s);
+    EXPECT_THAT(book.left_out(start + 30s).topics, IsEmpty());
+    book.add({sized(3, "large", 200)});
+    EXPECT_THAT(sendable(book, start + 30s), ElementsAre(3));
+    for (const std::int64_t position : {2, 3}) book.delivered(position, start + 31s);
+    EXPECT_TRUE(book.empty());
+    EXPECT_EQ(book.room_bytes(), RelayBook::Limits().bytes) << "it gave back as much as it took";
+}
+
+// Tries of held keys come first, one after the other.
+TEST(RelayRoom, ALargeRowPassesThoughItsTopicHasASmallOne) {
+    RelayBook book({.all_bytes = 120});
+    book.add({sized(1, "topic", 5), sized(2, "topic", 200)});
+    EXPECT_THAT(sendable(book), ElementsAre(1, 2));
+    EXPECT_TRUE(book.has_room());
+}
+
+TEST(RelayRoom, IfALargeRowHasNoRoomTheSmallRowsOfItsKeyAreNotTakenEither) {
+    RelayBook book({.all_bytes = 120});
+    const OutboxRecord large = record(2, "key", "topic", std::string(60, 'x'));
+    const OutboxRecord small = record(3, "key", "topic", "small");
+    book.add({sized(1, "topic", 60), large, small});
+    EXPECT_THAT(sendable(book), ElementsAre(1));
+    book.delivered(1, start);
+    EXPECT_THAT(sendable(book), IsEmpty());
+    EXPECT_THAT(book.left_out(start).topics, IsEmpty());
+    book.add({large, small});
+    EXPECT_THAT(sendable(book), ElementsAre(2));
 }
 
 // A row of each topic that had none was taken, so that many topics had no bound.
