@@ -216,6 +216,50 @@ void expect_hashes(const std::string& plan) {
     EXPECT_EQ(times_in(plan, "(SubPlan"), 0) << plan;
 }
 
+// How many rows of each topic a read finds that leaves nothing out.
+std::map<std::string, int> found_by_read(Connection& connection, const std::string& group,
+                                         std::int64_t rows, std::int64_t bytes) {
+    const std::vector<std::optional<std::string_view>> none{};
+    const QueryResult found = connection.query(sql::outbox_waiting,
+                                               Parameters{group, none, none}
+                                                   .byte_strings(none)
+                                                   .integers(std::vector<std::int64_t>{})
+                                                   .integer(rows)
+                                                   .integer(bytes));
+    std::map<std::string, int> by_topic;
+    for (int row = 0; row < found.rows(); ++row) ++by_topic[std::string(found.text(row, 2))];
+    return by_topic;
+}
+
+// The topics had the same number of rows in a read, so that large ones left no bytes to small ones.
+TEST_F(RelayTest, TopicsShareTheBytesOfARead) {
+    std::vector<std::string> large = numbered("large", 20);
+    for (std::string& row : large) row += std::string(10'000, 'x');
+    write(large, "key", "a");
+    write(numbered("small", 400), "key", "b");
+    std::map<std::string, int> found = found_by_read(connection_, scene_.group(), 500, 100'000);
+    EXPECT_GE(found["b"], 350);
+    EXPECT_GE(found["a"], 5);
+}
+
+// By their bytes alone, the topic with the shorter rows would take nearly all rows of a read.
+TEST_F(RelayTest, TopicsShareTheRowsOfARead) {
+    std::vector<std::string> longer = numbered("longer", 100);
+    for (std::string& row : longer) row += std::string(500, 'x');
+    write(numbered("short", 100), "key", "a");
+    write(longer, "key", "b");
+    std::map<std::string, int> found = found_by_read(connection_, scene_.group(), 100, 1'000'000);
+    EXPECT_EQ(found["a"], 50);
+    EXPECT_EQ(found["b"], 50);
+}
+
+// In the order of their names, the last topics would wait for the backlogs of the first ones.
+TEST_F(RelayTest, OfTopicsThatHaveTakenTheSameTheOneWithTheOldestRowIsNext) {
+    for (const char* topic : {"z", "a", "m"}) write({topic}, "key", topic);
+    EXPECT_THAT(found_by_read(connection_, scene_.group(), 1, 1'000),
+                ElementsAre(testing::Pair("z", 1)));
+}
+
 // With 1,000 held keys an anti join took 200 ms for each read, and with 10,000 half a minute.
 TEST_F(RelayTest, ManyKeysAreLeftOutByAHash) {
     expect_hashes(plan_of_read(connection_, scene_.group(), 1000));
