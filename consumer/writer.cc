@@ -42,10 +42,11 @@ Writer::Writer(const WorkerOptions& options, Handoff& handoff, KafkaSource& sour
 void Writer::run() {
     while (true) {
         if (!session_.connected() && !handoff_.stopping()) session_.connect();
-        standing_.check_pauses();
+        const bool pauses_known = standing_.check_pauses();
         forget_left();
         release_memory();
-        Handoff::Work work = handoff_.next_work(session_.connected(), Clock::now() + idle);
+        const bool may_work = pauses_known && session_.connected();
+        Handoff::Work work = handoff_.next_work(may_work, Clock::now() + idle);
         switch (work.kind) {
             case Handoff::Work::Kind::stop: return;
             case Handoff::Work::Kind::none: follow_ledgers(); break;

@@ -34,12 +34,11 @@ constexpr auto read_again_after = 1s;
 
 }  // namespace
 
-void StandingPartitions::check_pauses() {
-    if (!session_.connected()) return;
+bool StandingPartitions::check_pauses() {
+    if (!session_.connected()) return false;
     const auto now = Clock::now();
-    // A new session checks at once, before any fence is taken in it.
-    const bool new_session = std::exchange(session_number_, session_.number()) != session_.number();
-    if (now < next_pauses_ && !new_session) return;
+    const bool new_session = session_number_ != session_.number();
+    if (now < next_pauses_ && !new_session) return true;
     next_pauses_ = now + pauses_every;
     try {
         std::map<std::string, std::string> paused;
@@ -49,11 +48,15 @@ void StandingPartitions::check_pauses() {
         }
         apply_pauses(paused);
     } catch (const PostgresError& error) {
-        if (meaning_of(error) != FailureAction::stop)
-            return failures_.outside_batch(error, nullptr);
+        if (meaning_of(error) != FailureAction::stop) {
+            failures_.outside_batch(error, nullptr);
+            return !new_session;
+        }
         next_pauses_ = now + after_refusal;
         log_error("pauses.unreadable", {{"error", error.what()}});
     }
+    session_number_ = session_.number();
+    return true;
 }
 
 void StandingPartitions::apply_pauses(const std::map<std::string, std::string>& paused) {

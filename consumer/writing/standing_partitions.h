@@ -20,8 +20,9 @@ class StandingPartitions : private WriterStep {
     // Learns that an operator has paused a topic of the group, or resumed it. Between two batches:
     // what is in flight ends; what is queued of a paused partition is discarded and read again from
     // the fence. The partitions stay assigned, so that no rebalance happens. Costs one statement a
-    // second at most.
-    void check_pauses();
+    // second at most. Returns whether fences may be taken and batches run: in a new session, not
+    // before a check has succeeded, or a privilege for it is missing.
+    bool check_pauses();
     // Brings halted partitions back: when their time to be tried again has come, when an operator
     // has moved their fence, or when their sink's target has changed. Costs two statements for each
     // halted topic or partition, every two seconds at most.

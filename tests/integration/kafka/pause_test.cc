@@ -92,6 +92,29 @@ TEST(Pause, AWorkerThatStartsMeanwhileReadsNothing) {
     scene.expect_all_once();
 }
 
+// It took the topic for one that is not paused until its next check.
+TEST(Pause, AWorkerWhoseFirstCheckFailsReadsNothingBeforeAnotherOne) {
+    Scene scene;
+    WorkerOptions options = scene.options();
+    options.postgres.lock_timeout = 100ms;
+    {
+        Connection connection(scene.schema().worker());
+        register_ledger(connection, options.topics[0].ledger, scene.group(), scene.topic());
+    }
+    EXPECT_EQ(run(scene, {"pause", scene.topic()}), 0);
+    scene.send(20);
+    scene.database().execute("BEGIN; LOCK TABLE topic_pauses");
+    Worker& worker = scene.start(std::move(options));
+    EXPECT_TRUE(eventually(patience, [&] { return worker.status().partitions == 1; }));
+    EXPECT_TRUE(stays(1s, [&] { return scene.applied() == 0; }));
+    EXPECT_EQ(worker.status().reading, 0U);
+    scene.database().execute("COMMIT");
+    EXPECT_TRUE(eventually(patience, [&] { return worker.status().paused.size() == 1; }));
+    EXPECT_EQ(scene.applied(), 0);
+    EXPECT_EQ(run(scene, {"resume", scene.topic()}), 0);
+    scene.expect_all_once();
+}
+
 // The batch that a lock holds up when the pause comes lands; what is queued after it does not.
 TEST(Pause, TheBatchInFlightEnds) {
     Scene scene;
