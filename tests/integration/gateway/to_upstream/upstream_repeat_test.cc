@@ -91,8 +91,8 @@ TEST_F(UpstreamRepeatTest, AnAnswerIsTakenThoughPostgresHasNoneForTheHeartbeat) 
         CuttingProxy::Protocol::bytes,
         static_cast<std::uint16_t>(std::stoi(schema_.database().value("SHOW port"))));
     options_.postgres.dsn = proxy.through(options_.postgres.dsn.reveal());
-    options_.ledger.lease = 30s;
-    options_.upstream.timeout = 15s;
+    options_.ledger.lease = 12s;
+    options_.upstream.timeout = 6s;
     std::promise<void> go;
     const std::shared_future<void> gone = go.get_future().share();
     serve([gone](const RecordedCall& call, int number) {
@@ -101,7 +101,7 @@ TEST_F(UpstreamRepeatTest, AnAnswerIsTakenThoughPostgresHasNoneForTheHeartbeat) 
     });
     auto answer = submit(order("a", "body"));
     EXPECT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
-    const auto over = std::chrono::steady_clock::now() + 16s;
+    const auto over = std::chrono::steady_clock::now() + 7s;
     proxy.hold_answers(true);
     const std::uint64_t before = proxy.bytes();
     EXPECT_TRUE(eventually(20s, [&] { return proxy.bytes() > before; })) << "no heartbeat";
