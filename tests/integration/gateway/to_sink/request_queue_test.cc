@@ -59,7 +59,7 @@ class RequestQueueTest : public testing::Test {
 };
 
 TEST_F(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthersTake) {
-    options_.longest_request = 5s;
+    options_.longest_request = 3s;
     SinkBatcher batcher(options_);
     hold_batches();
     std::future<KeyedOutcome> first = queued(batcher, "first");
@@ -79,8 +79,8 @@ TEST_F(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthe
 
 // Another process has its key, and the batch after its last try does not end.
 TEST_F(RequestQueueTest, WhoIsHeldForAnotherProcessIsToldThoughTheNextBatchHangs) {
-    options_.longest_request = 3s;
-    options_.wait = 3s;
+    options_.longest_request = 2s;
+    options_.wait = 2s;
     SinkBatcher elsewhere(options_);
     std::atomic<int> tries{0};
     StepHook counts([&](Step step) { tries += step == Step::before_begin ? 1 : 0; });
