@@ -26,7 +26,7 @@ TEST(Stolen, AStolenFenceIsTakenBackAfterAPauseAndNothingIsAppliedTwice) {
     options.batch.messages = 20;
     scene.start(std::move(options));
     scene.send(50);
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     Connection connection(scene.schema().worker());
     onceward::Fences thief(scene.group(), "thief");
     for (int round = 0; round < 3; ++round) {
