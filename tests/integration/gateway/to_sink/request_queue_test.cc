@@ -231,12 +231,7 @@ class UpstreamQueueTest : public UpstreamScene {};
 TEST_F(UpstreamQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOthersAreCalled) {
     options_.upstream.concurrency = 1;
     options_.waiting = 1;
-    std::promise<void> go;
-    const std::shared_future<void> gone = go.get_future().share();
-    serve([gone](const RecordedCall& call, int number) {
-        gone.wait();
-        return made(call, number);
-    });
+    std::promise<void> go = serve_held();
     std::future<std::string> first = submit(order("first", "body"));
     ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
     std::future<std::string> waits = submit(order("waits", "body"));
@@ -256,12 +251,7 @@ TEST_F(UpstreamQueueTest, ARepeatThatWaitsForTheFirstTakesItsPlaceInTheQueueToo)
     options_.upstream.concurrency = 1;
     options_.waiting = 1;
     options_.wait = 30s;
-    std::promise<void> go;
-    const std::shared_future<void> gone = go.get_future().share();
-    serve([gone](const RecordedCall& call, int number) {
-        gone.wait();
-        return made(call, number);
-    });
+    std::promise<void> go = serve_held();
     std::future<std::string> first = submit(order("k", "body"));
     ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
     std::future<std::string> repeat = submit(order("k", "body"));

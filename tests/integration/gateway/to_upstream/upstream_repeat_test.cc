@@ -93,12 +93,7 @@ TEST_F(UpstreamRepeatTest, AnAnswerIsTakenThoughPostgresHasNoneForTheHeartbeat) 
     options_.postgres.dsn = proxy.through(options_.postgres.dsn.reveal());
     options_.ledger.lease = 12s;
     options_.upstream.timeout = 6s;
-    std::promise<void> go;
-    const std::shared_future<void> gone = go.get_future().share();
-    serve([gone](const RecordedCall& call, int number) {
-        gone.wait();
-        return made(call, number);
-    });
+    std::promise<void> go = serve_held();
     auto answer = submit(order("a", "body"));
     EXPECT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
     const auto over = std::chrono::steady_clock::now() + 7s;
@@ -139,12 +134,7 @@ TEST_F(UpstreamRepeatTest, RepeatsAtOnceOfAKeyThatEndedAllGetItsAnswerThoughNone
 
 TEST_F(UpstreamRepeatTest, WhileTheCallRunsARepeatIsToldSoAtOnce) {
     options_.wait = 0s;
-    std::promise<void> go;
-    const std::shared_future<void> gone = go.get_future().share();
-    serve([gone](const RecordedCall& call, int number) {
-        gone.wait();
-        return made(call, number);
-    });
+    std::promise<void> go = serve_held();
     auto first = submit(order("a", "body"));
     EXPECT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
     auto repeat = submit(order("a", "body"));
