@@ -38,7 +38,7 @@ struct BenchOptions {
     std::string peer_versions;
 };
 
-void write_file(const std::string& path, const std::string& text) {
+void write_report(const std::string& path, const std::string& text) {
     std::ofstream file(path);
     file << text;
     if (!file.flush()) throw std::runtime_error("cannot write " + path);
@@ -99,12 +99,12 @@ int run_bench(const BenchOptions& options) {
     report.circumstances.emplace_back("taken by the host",
                                       bench::stolen_between(begin, bench::machine_time()));
     std::cout << bench::as_text(report);
-    if (!options.json.empty()) write_file(options.json, bench::as_json(report));
-    if (!options.markdown.empty()) write_file(options.markdown, bench::as_markdown(report));
-    if (!options.picture.empty()) write_file(options.picture, bench::as_svg(report));
+    if (!options.json.empty()) write_report(options.json, bench::as_json(report));
+    if (!options.markdown.empty()) write_report(options.markdown, bench::as_markdown(report));
+    if (!options.picture.empty()) write_report(options.picture, bench::as_svg(report));
     if (const std::string svg = bench::latencies_as_svg(report);
         !options.latency_picture.empty() && !svg.empty()) {
-        write_file(options.latency_picture, svg);
+        write_report(options.latency_picture, svg);
     }
     const bool failed = std::ranges::any_of(
         report.rows, [](const bench::RowResult& row) { return !row.failure.empty(); });

@@ -130,7 +130,6 @@ TEST_F(CrashSuite, AppliesEachKeyOnceWhateverStepWorkersDieAt) {
     for (ChildProcess& worker : workers_) scene_.stop_worker(worker);
     const checker::Verdict verdict = scene_.verdict();
     EXPECT_THAT(complaints(verdict), ::testing::IsEmpty());
-    EXPECT_GE(scene_.sent(), messages);
     print(verdict.numbers, begin);
 }
 

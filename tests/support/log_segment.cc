@@ -4,6 +4,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace onceward::support {
 namespace {
@@ -20,9 +21,12 @@ std::string read(const std::filesystem::path& segment) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void write(const std::filesystem::path& segment, const std::string& bytes) {
-    std::ofstream file(segment, std::ios::binary | std::ios::trunc);
-    if (!(file << bytes)) throw std::runtime_error("cannot write " + segment.string());
+// In place: the file stays the one that the broker has open.
+void overwrite(const std::filesystem::path& segment, std::uintmax_t at, std::string_view bytes) {
+    std::fstream file(segment, std::ios::binary | std::ios::in | std::ios::out);
+    if (!(file.seekp(static_cast<std::streamoff>(at)) << bytes << std::flush)) {
+        throw std::runtime_error("cannot write " + segment.string());
+    }
 }
 
 std::uint64_t number(const std::string& bytes, std::size_t at, std::size_t size) {
@@ -67,10 +71,9 @@ BatchOnDisk batch_at(const std::filesystem::path& segment, std::int64_t offset) 
 }
 
 void break_checksum(const std::filesystem::path& segment, const BatchOnDisk& batch) {
-    std::string bytes = read(segment);
-    char& last = bytes.at(batch.position + batch.size - 2);
-    last = static_cast<char>(last ^ 0x55);
-    write(segment, bytes);
+    const std::uintmax_t at = batch.position + batch.size - 2;
+    const char other = static_cast<char>(read(segment).at(at) ^ 0x55);
+    overwrite(segment, at, std::string_view(&other, 1));
 }
 
 void break_compression(const std::filesystem::path& segment, const BatchOnDisk& batch) {
@@ -82,7 +85,8 @@ void break_compression(const std::filesystem::path& segment, const BatchOnDisk& 
     for (std::size_t i = 0; i < 4; ++i) {
         bytes.at(batch.position + checksum_at + i) = static_cast<char>(sum >> (24 - 8 * i));
     }
-    write(segment, bytes);
+    const std::uintmax_t at = batch.position + checksum_at;
+    overwrite(segment, at, std::string_view(bytes).substr(at, attributes_at + 2 - checksum_at));
 }
 
 }  // namespace onceward::support

@@ -1,6 +1,7 @@
 #pragma once
-// The batches of a partition as they lie on the disk of a broker that is stopped, and ways to
-// damage one (format v2). Plain functions; failures are std::runtime_errors.
+// The batches of a partition as they lie on a broker's disk, and ways to damage one (format v2).
+// The broker may run: it sends what the file holds, and leaves the checksum to its readers. Plain
+// functions; failures are std::runtime_errors.
 
 #include <cstdint>
 #include <filesystem>

@@ -14,13 +14,12 @@
 #include "dedup/server/migration.h"
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/certificates.h"
-#include "tests/support/eventually.h"
 #include "tests/support/kafka.h"
+#include "tests/support/one_waits.h"
 
 namespace onceward::operator_tests {
 namespace {
 
-using namespace std::chrono_literals;
 using nlohmann::json;
 using testing::ElementsAre;
 
@@ -198,7 +197,6 @@ TEST_F(AdminActsTest, ADiscardLeavesALetterThatARedriveMarksMeanwhile) {
     letter(1);
     letter(2);
     support::Database redrive(schema_.server().dsn);
-    const std::string number = redrive.value("SELECT pg_backend_pid()");
     redrive.execute("BEGIN; UPDATE " + schema_.name() +
                     ".dead_letters SET resolved_at = now(), redrive_began_at = now() "
                     "WHERE record_offset = 1");
@@ -206,10 +204,7 @@ TEST_F(AdminActsTest, ADiscardLeavesALetterThatARedriveMarksMeanwhile) {
         return done("dlq/discard",
                     {{"topic", "orders"}, {"reason", "test data"}, {"dry_run", false}});
     });
-    EXPECT_TRUE(support::eventually(30s, [&] {
-        return database().number("SELECT count(*) FROM pg_stat_activity WHERE " + number +
-                                 " = ANY (pg_blocking_pids(pid))") == 1;
-    }));
+    EXPECT_TRUE(support::one_waits_for(database(), redrive.pid()));
     redrive.execute("COMMIT");
     const json answer = discarded.get();
     EXPECT_EQ(answer["picked"], 2);

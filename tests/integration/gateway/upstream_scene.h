@@ -33,6 +33,12 @@ inline std::string told_of(const KeyedOutcome& outcome) {
     return "";
 }
 
+inline RecordedAnswer made(const RecordedCall& call, int) {
+    return {.status = 201,
+            .headers = {{"Location", "/orders/1"}, {"Set-Cookie", "a=b"}},
+            .body = "made " + call.body};
+}
+
 class UpstreamScene : public ::testing::Test {
   protected:
     UpstreamScene() {
@@ -52,6 +58,15 @@ class UpstreamScene : public ::testing::Test {
     void serve(RecordingServer::Answer answer) {
         server_ = std::make_unique<RecordingServer>(std::move(answer));
         start(server_->port());
+    }
+    // The same of a server that answers once the promise is kept.
+    std::promise<void> serve_held() {
+        std::promise<void> go;
+        serve([gone = go.get_future().share()](const RecordedCall& call, int number) {
+            gone.wait();
+            return made(call, number);
+        });
+        return go;
     }
     void start(int port) {
         options_.upstream.url = Secret("http://127.0.0.1:" + std::to_string(port) + "/base");
@@ -103,11 +118,5 @@ class UpstreamScene : public ::testing::Test {
     std::unique_ptr<RecordingServer> server_;
     std::unique_ptr<UpstreamRequests> route_;
 };
-
-inline RecordedAnswer made(const RecordedCall& call, int) {
-    return {.status = 201,
-            .headers = {{"Location", "/orders/1"}, {"Set-Cookie", "a=b"}},
-            .body = "made " + call.body};
-}
 
 }  // namespace onceward::support

@@ -45,8 +45,8 @@ class TwoDatabases : public testing::Test {
         std::ofstream(file_) << "group: " << group_ << "\nkafka: {bootstrap_servers: '"
                              << support::kafka_bootstrap_servers()
                              // What is left of a process that could not close its members.
-                             << "', properties: {session.timeout.ms: 6000, "
-                                "heartbeat.interval.ms: 1000}}\npostgres: {dsn: '"
+                             << "', properties: {session.timeout.ms: 2000, "
+                                "heartbeat.interval.ms: 200}}\npostgres: {dsn: '"
                              << west_->dsn() << "', schema: " << schema_
                              << "}\ndatabases:\n  - {name: east, dsn: '" << east_->dsn()
                              << "'}\nworkers: 2\nadmin: {listen: '127.0.0.1:" << port_.number()

@@ -26,7 +26,7 @@ TEST(Stolen, AStolenFenceIsTakenBackAfterAPauseAndNothingIsAppliedTwice) {
     options.batch.messages = 20;
     scene.start(std::move(options));
     scene.send(50);
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     Connection connection(scene.schema().worker());
     onceward::Fences thief(scene.group(), "thief");
     for (int round = 0; round < 3; ++round) {
@@ -163,15 +163,20 @@ class DamagedLedger final : public ClaimStore {
     std::atomic<int>& released_;  // how often it was asked to
 };
 
+WorkerOptions with_damaged_ledger(Scene& scene, std::atomic<int>& released) {
+    WorkerOptions options = scene.options();
+    options.first_retry = 1h;
+    options.topics[0].claims = [&released](const RegisteredLedger&) {
+        return std::make_unique<DamagedLedger>(released);
+    };
+    return options;
+}
+
 // A worker follows its ledgers while it has nothing to do.
 TEST(Ledgers, OneThatCannotBeReadStopsItsOwnTopicAloneAlsoWithoutMessages) {
     std::atomic<int> released = 0;
     Scene scene;
-    WorkerOptions options = scene.options();
-    options.first_retry = 1h;
-    options.topics[0].claims = [&](const RegisteredLedger&) {
-        return std::make_unique<DamagedLedger>(released);
-    };
+    WorkerOptions options = with_damaged_ledger(scene, released);
     const std::string second = scene.add_other_topic(options);
     Worker& worker = scene.start(std::move(options));
     EXPECT_THAT(Scene::halted(worker), HasSubstr("not a filter"));
@@ -185,12 +190,7 @@ TEST(Ledgers, OneThatCannotBeReadStopsItsOwnTopicAloneAlsoWithoutMessages) {
 TEST(Ledgers, AHaltedTopicReleasesTheMemoryOfItsLedger) {
     std::atomic<int> released = 0;
     Scene scene;
-    WorkerOptions options = scene.options();
-    options.first_retry = 1h;
-    options.topics[0].claims = [&](const RegisteredLedger&) {
-        return std::make_unique<DamagedLedger>(released);
-    };
-    Worker& worker = scene.start(std::move(options));
+    Worker& worker = scene.start(with_damaged_ledger(scene, released));
     EXPECT_THAT(Scene::halted(worker), HasSubstr("not a filter"));
     const int before = released;
     EXPECT_TRUE(eventually(patience, [&] { return released > before; }));

@@ -175,8 +175,8 @@ TEST_F(LockedTable, KeepsTheOtherTopicsLagBelowOneTryOfTheLock) {
                       << " messages\n";
         }
     }
-    // 100 messages a second: what one try holds up, and some room for a busy machine.
-    EXPECT_LE(most, (lock_timeout / 1s + 5) * 100);
+    // 100 messages a second: what one try holds up, and a second or two of a busy machine.
+    EXPECT_LE(most, (lock_timeout / 1s + 2) * 100);
     scene_.database().execute("COMMIT");
     EXPECT_TRUE(others_applied());
     EXPECT_TRUE(scene_.all_applied());

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 void trim_past_the_fence(Scene& scene) {
     scene.send(60);
     scene.start();
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     scene.stop_all();
     scene.kafka().produce(scene.topic(), scene.make(20, 0));
     scene.send(20);
@@ -102,7 +102,7 @@ TEST(Log, ATopicMadeAgainIsNotTakenForItsNamesake) {
     Scene scene;
     scene.send(50);
     scene.start();
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     scene.stop_all();
     scene.kafka().delete_topic(scene.topic());
     scene.kafka().create_topic(scene.topic(), 1);
@@ -118,7 +118,7 @@ TEST(Log, ATopicMadeAgainUnderARunningWorkerStopsIt) {
     Scene scene;
     scene.send(50);
     Worker& worker = scene.start();
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     scene.kafka().delete_topic(scene.topic());
     scene.kafka().create_topic(scene.topic(), 1);
     scene.kafka().produce(scene.topic(), scene.make(10, 0));

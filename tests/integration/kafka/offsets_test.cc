@@ -37,7 +37,7 @@ TEST(Offsets, ReadingBeginsAtTheFenceWhateverSomebodyCommitted) {
     Scene scene;
     scene.send(300);
     scene.start();
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     scene.stop_all();
     for (const std::int64_t elsewhere : {7, 900}) {
         scene.kafka().set_committed_offset(scene.group(), scene.topic(), 0, elsewhere);
@@ -132,7 +132,7 @@ TEST(Offsets, StoppingCommitsWhatWasDone) {
     Scene scene;
     Worker& worker = scene.start();
     scene.send(100);
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     scene.stop(worker);
     EXPECT_EQ(scene.kafka().committed_offset(scene.group(), scene.topic(), 0),
               scene.next_offset(0));
@@ -153,7 +153,7 @@ TEST(Offsets, OurMarkWithoutAFenceHaltsUntilSomebodySaysWhereToBegin) {
     Scene scene;
     scene.send(50);
     scene.start();
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     scene.stop_all();
     scene.database().execute("DELETE FROM fences");
     Worker& worker = scene.start();
@@ -169,7 +169,7 @@ TEST(Offsets, ARunningWorkerFollowsAFenceThatWasMoved) {
     Scene scene;
     scene.send(200);
     Worker& worker = scene.start();
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     scene.database().execute("DELETE FROM effects WHERE kafka_offset >= 150");
     // After the rewind the claims are still known: read again, nothing applied. No message arrives
     // meanwhile, so that the worker must see it while it is idle.
@@ -204,7 +204,7 @@ TEST(Offsets, ARetiredGroupIsLeftAloneUntilItIsBroughtBack) {
     Scene scene;
     scene.send(20);
     Worker& worker = scene.start();
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     Connection connection(scene.schema().worker());
     const auto group = [&] { return Parameters{}.text(scene.group()).null().null(); };
     connection.query(sql::groups_retire_fences, group());

@@ -48,7 +48,7 @@ TEST_P(PostgresAway, ThePollGoesOnAndTheWorkerComesBackByItself) {
     options.batch.messages = 20;
     Worker& worker = scene.start(std::move(options));
     scene.send(50);
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     scene.send(1000);
     own_server().stop(GetParam());
     EXPECT_TRUE(eventually(patience, [&] { return !worker.status().connected; }));
@@ -83,7 +83,7 @@ TEST_P(PostgresRefuses, NothingIsDeadLetteredAndTheWorkerComesBackByItself) {
     const CapturedLog log;
     Worker& worker = scene.start();
     scene.send(50);
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     const std::string role = std::string("ALTER ROLE ") + support::worker_role;
     scene.database().execute(role + GetParam().begin);
     scene.database().execute(
@@ -122,7 +122,7 @@ TEST(BrokerAway, StoppedAndStartedAgainTheWorkerGoesOnWhereTheFenceStands) {
     options.kafka.properties.insert_or_assign("topic.metadata.refresh.interval.ms", Secret("20"));
     scene.start(std::move(options));
     scene.send(200);
-    scene.all_applied();
+    ASSERT_TRUE(scene.all_applied());
     scene.send(2000);
     own_broker().stop();
     own_broker().start();
@@ -196,7 +196,7 @@ class Expiry : public testing::Test {
         options.topics[0].ledger = ledger_;
         scene_.start(std::move(options));
         scene_.send(20);
-        scene_.all_applied();
+        EXPECT_TRUE(scene_.all_applied());
     }
     // The number of the generation that was sealed now.
     std::string seal() {

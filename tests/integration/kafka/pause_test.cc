@@ -115,6 +115,20 @@ TEST(Pause, AWorkerWhoseFirstCheckFailsReadsNothingBeforeAnotherOne) {
     scene.expect_all_once();
 }
 
+// A privilege that is missing for the pauses alone stops no topic.
+TEST(Pause, AWorkerThatMayNotReadThePausesSaysSoAndAppliesItsMessages) {
+    Scene scene;
+    scene.database().execute(std::string("REVOKE SELECT ON topic_pauses FROM ") +
+                             support::worker_role);
+    const CapturedLog log;
+    Worker& worker = scene.start();
+    scene.send(50);
+    scene.expect_all_once();
+    EXPECT_TRUE(log.says("pauses.unreadable"));
+    EXPECT_THAT(log.text(), HasSubstr("topic_pauses"));
+    EXPECT_TRUE(worker.status().halted.empty());
+}
+
 // The batch that a lock holds up when the pause comes lands; what is queued after it does not.
 TEST(Pause, TheBatchInFlightEnds) {
     Scene scene;

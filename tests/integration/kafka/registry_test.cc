@@ -181,8 +181,7 @@ TEST(Registry, AMessageWhoseSchemaDoesNotExistIsADeadLetterUntilItIsRegisteredAn
     here.send(here.framed(1, 10));
     const WorkerOptions options = here.options();
     Worker& worker = here.scene.start(options);
-    here.scene.all_applied();
-    here.scene.expect_exact();
+    here.scene.expect_all_once();
     ASSERT_TRUE(eventually(patience, [&] { return here.letters() == 1; }));
     const support::Rows letter =
         here.scene.database().execute("SELECT error_class, reason FROM dead_letters");

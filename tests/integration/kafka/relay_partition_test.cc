@@ -21,6 +21,9 @@ class RelayPartitionTest : public RelayTest {
     RelayOptions options() {
         RelayOptions options = RelayTest::options();
         options.producer.bootstrap_servers = cluster_.bootstrap_servers();
+        // How soon it sees that the partition has a leader.
+        options.producer.properties.insert_or_assign("topic.metadata.refresh.interval.ms",
+                                                     Secret("200"));
         return options;
     }
     void set_leader(std::int32_t broker) { cluster_.set_leader({target_, Partition{0}}, broker); }

@@ -90,8 +90,8 @@ class ReloadedProcess : public testing::Test {
     void configure(const std::string& topics, const std::string& more = "workers: 2\n") const {
         std::ofstream(file_) << "group: " << group_ << "\nkafka: {bootstrap_servers: '"
                              << support::kafka_bootstrap_servers()
-                             << "', properties: {session.timeout.ms: 6000, "
-                                "heartbeat.interval.ms: 500}}\npostgres: {dsn: '"
+                             << "', properties: {session.timeout.ms: 2000, "
+                                "heartbeat.interval.ms: 200}}\npostgres: {dsn: '"
                              << schema_.server().worker_dsn << "', operator_dsn: '"
                              << schema_.server().dsn << "', schema: " << schema_.name()
                              << "}\nadmin:\n  listen: '127.0.0.1:" << port_.number()

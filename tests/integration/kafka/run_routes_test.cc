@@ -16,6 +16,7 @@
 #include "tests/integration/kafka/scene.h"
 #include "tests/support/eventually.h"
 #include "tests/support/given_metrics.h"
+#include "tests/support/one_waits.h"
 
 namespace onceward::kafka_tests {
 namespace {
@@ -172,10 +173,7 @@ TEST_F(RunWithRoutes, AMessageAndARequestAreEachOneEffectAndBothAreToldOf) {
     auto last = std::async(std::launch::async, [&client] {
         return client.Post("/orders/8", {{"Idempotency-Key", "l"}}, "{}", "application/json");
     });
-    const std::string asked = "SELECT count(*) FROM pg_stat_activity WHERE " +
-                              blocker.value("SELECT pg_backend_pid()") +
-                              " = ANY (pg_blocking_pids(pid))";
-    EXPECT_TRUE(eventually(patience, [&] { return scene_.database().number(asked) == 1; }));
+    EXPECT_TRUE(support::one_waits_for(scene_.database(), blocker.pid()));
     process.send(SIGTERM);
     EXPECT_TRUE(eventually(patience, [&] {
         return ask_admin_port(port, "/readyz", 5s).body.find("draining") != std::string::npos;

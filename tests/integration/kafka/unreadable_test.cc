@@ -42,11 +42,9 @@ class DamagedScene {
         const auto other = scene_.make(15, 1);
         own_kafka().produce(scene_.topic(), other);
         scene_.count(other);
-        own_broker().stop();
         const auto segment = own_broker().segment(scene_.topic(), 0);
         batch_ = support::batch_at(segment, 20);
         damage(segment, batch_);
-        own_broker().start();
     }
 
     Scene& scene() { return scene_; }

@@ -3,12 +3,10 @@
 #include <future>
 
 #include "tests/integration/postgres/operator_scene.h"
-#include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 
 namespace onceward::operator_tests {
 namespace {
-
-using namespace std::chrono_literals;
 
 class DiscardDuringARedrive : public Operator {
   protected:
@@ -31,14 +29,10 @@ class DiscardDuringARedrive : public Operator {
     Outcome discard_while_marked(const std::string& mark,
                                  const std::vector<std::string>& more = {}) {
         Database redrive(schema_.server().dsn);
-        const std::string number = redrive.value("SELECT pg_backend_pid()");
         redrive.execute("BEGIN; UPDATE " + schema_.name() + ".dead_letters SET " + mark +
                         " WHERE record_offset = 1");
         auto discarded = std::async(std::launch::async, [&] { return discard(more); });
-        EXPECT_TRUE(support::eventually(20s, [&] {
-            return database().number("SELECT count(*) FROM pg_stat_activity WHERE " + number +
-                                     " = ANY (pg_blocking_pids(pid))") == 1;
-        }));
+        EXPECT_TRUE(support::one_waits_for(database(), redrive.pid()));
         redrive.execute("COMMIT");
         return discarded.get();
     }

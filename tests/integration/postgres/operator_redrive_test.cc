@@ -5,12 +5,11 @@
 
 #include "cli/dlq/redrive.h"
 #include "tests/integration/postgres/dead_letter_scene.h"
-#include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 
 namespace onceward::operator_tests {
 namespace {
 
-using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -46,11 +45,7 @@ class RedriveMarks : public DeadLetters {
         auto outcome = std::async(std::launch::async, [&] {
             return dlq({"redrive", "--topic", "orders", "--yes"}, more);
         });
-        EXPECT_TRUE(support::eventually(20s, [&] {
-            return database().number("SELECT count(*) FROM pg_stat_activity WHERE " +
-                                     std::to_string(rewind.pid()) +
-                                     " = ANY (pg_blocking_pids(pid))") == 1;
-        }));
+        EXPECT_TRUE(support::one_waits_for(database(), rewind.pid()));
         rewind.execute("COMMIT");
         return outcome.get();
     }

@@ -6,7 +6,7 @@
 #include "cli/operator/offsets_move.h"
 #include "dedup/postgres/transaction.h"
 #include "tests/integration/postgres/operator_scene.h"
-#include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 
 namespace onceward::operator_tests {
 namespace {
@@ -59,12 +59,8 @@ class Rewind : public Operator {
             OwnedTransaction other(session);
             other.query(locks);
             moving = std::async(std::launch::async, command);
-            const std::string waiting = "SELECT count(*) FROM pg_stat_activity WHERE " +
-                                        std::to_string(session.pid()) +
-                                        " = ANY (pg_blocking_pids(pid))";
-            EXPECT_TRUE(support::eventually(std::chrono::seconds(20), [&] {
-                return database().number(waiting) == 1;
-            })) << "it waits for nothing";
+            EXPECT_TRUE(support::one_waits_for(database(), session.pid()))
+                << "it waits for nothing";
             other.query(changes);
             other.commit();
         }

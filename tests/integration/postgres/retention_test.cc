@@ -14,6 +14,7 @@
 #include "dedup/retention/ledger_view.h"
 #include "schemas/queries.h"
 #include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 #include "tests/support/postgres.h"
 
 namespace onceward {
@@ -269,10 +270,7 @@ TEST_F(Retention, ATimeOfSealingIsNeverOlderThanAClaimInIt) {
     auto rotation = std::async(std::launch::async, [&] {
         rotating.execute("SELECT " + schema_.name() + ".rotate_ledger(" + ledger + ", 1)");
     });
-    EXPECT_TRUE(support::eventually(10s, [&] {
-        return database().number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " +
-                                 std::to_string(rotating.pid())) == 1;
-    }));
+    EXPECT_TRUE(support::waits_for_a_lock(database(), rotating.pid()));
     claimer.execute("INSERT INTO " + generation +
                     " (digest, record_offset, partition, source, "
                     "claimed_at) VALUES (gen_random_uuid(), 1, 0, 1, clock_timestamp()); COMMIT");

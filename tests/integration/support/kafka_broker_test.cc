@@ -52,14 +52,5 @@ TEST(KafkaBroker, LetsInOverTlsWhoKnowsThePassword) {
     }
 }
 
-TEST(KafkaBroker, IsNotTrustedWithACertificateOfYesterday) {
-    KafkaBrokerOptions options;
-    options.secure = true;
-    options.expired_certificate = true;
-    KafkaBroker broker(options);
-    Kafka kafka(broker.secure_bootstrap_servers(), credentials(broker, "PLAIN", "sasl-secret"));
-    EXPECT_FALSE(kafka.answers(milliseconds(2'000)));
-}
-
 }  // namespace
 }  // namespace onceward::support

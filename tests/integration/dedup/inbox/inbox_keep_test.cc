@@ -7,6 +7,7 @@
 
 #include "tests/integration/dedup/inbox/inbox_scene.h"
 #include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 
 namespace onceward::support {
 namespace {
@@ -35,10 +36,7 @@ TEST_F(InboxKeepTest, AClaimThatWaitedForARotationSeesWhatItSealed) {
     session_.database.execute("SELECT rotate_ledger(1, 1)");
     std::string outcome;
     std::thread waiting([&] { outcome = other_.claim("a").outcome; });
-    EXPECT_TRUE(eventually(10s, [&] {
-        return database().number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " +
-                                 std::to_string(other_.database.pid())) == 1;
-    }));
+    EXPECT_TRUE(waits_for_a_lock(database(), other_.database.pid()));
     session_.commit();
     waiting.join();
     EXPECT_EQ(outcome, "duplicate");

@@ -5,12 +5,10 @@
 #include <thread>
 
 #include "tests/integration/dedup/inbox/inbox_scene.h"
-#include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 
 namespace onceward::support {
 namespace {
-
-using namespace std::chrono_literals;
 
 using ::testing::ElementsAre;
 
@@ -80,10 +78,7 @@ TEST_F(InboxManyTest, BatchesInOppositeOrdersDoNotDeadlock) {
     claim(session_, "'a', 'b', 'c', 'd'");
     std::vector<std::string> outcomes;
     std::thread waiting([&] { outcomes = claim(other_, "'d', 'c', 'b', 'a'"); });
-    EXPECT_TRUE(eventually(10s, [&] {
-        return database().number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " +
-                                 std::to_string(other_.database.pid())) == 1;
-    }));
+    EXPECT_TRUE(waits_for_a_lock(database(), other_.database.pid()));
     finish(session_, "'a', 'b', 'c', 'd'");
     session_.commit();
     waiting.join();

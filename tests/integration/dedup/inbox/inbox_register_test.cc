@@ -9,7 +9,7 @@
 #include "dedup/ledger/ledger.h"
 #include "dedup/once.h"
 #include "tests/integration/dedup/inbox/inbox_scene.h"
-#include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 
 namespace onceward::support {
 namespace {
@@ -35,10 +35,7 @@ class InboxRegisterTest : public InboxTest {
         std::thread waiting([&] {
             ended = sqlstate_of([&] { other_.database.execute("SELECT " + second); });
         });
-        const bool waited = eventually(10s, [&] {
-            return database().number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " +
-                                     std::to_string(other_.database.pid())) == 1;
-        });
+        const bool waited = waits_for_a_lock(database(), other_.database.pid());
         session_.commit();
         waiting.join();
         return {waited, ended};

@@ -7,12 +7,10 @@
 #include "dedup/message/digest.h"
 #include "dedup/once.h"
 #include "tests/integration/dedup/inbox/inbox_scene.h"
-#include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 
 namespace onceward::support {
 namespace {
-
-using namespace std::chrono_literals;
 
 TEST_F(InboxTest, TheDigestIsTheOneOfTheProduct) {
     for (const std::string& text :
@@ -176,11 +174,7 @@ TEST_F(InboxTest, AClaimWaitsForAnotherOfItsKeyNoLongerThanItsTimeout) {
     other_.database.execute("SET lock_timeout = '10s'");
     std::string outcome;
     std::thread waiting([&] { outcome = other_.claim("a").outcome; });
-    EXPECT_TRUE(eventually(10s, [&] {
-        return database().number("SELECT count(*) FROM pg_stat_activity WHERE pid = " +
-                                 std::to_string(other_.database.pid()) +
-                                 " AND wait_event_type = 'Lock'") == 1;
-    }));
+    EXPECT_TRUE(waits_for_a_lock(database(), other_.database.pid()));
     session_.finish(first);
     session_.commit();
     waiting.join();

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "dedup/postgres/transaction.h"
-#include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 #include "tests/support/postgres.h"
 
 namespace onceward::support {
@@ -89,12 +89,7 @@ TEST_F(WholeTransactionTest, IsInDoubtWhereItsSessionEndsBeforeAnyAnswer) {
     Database holder(schema_.server().dsn);
     holder.execute("BEGIN; SELECT pg_advisory_xact_lock(78)");
     const auto failed = failure_of({statement("SELECT pg_advisory_xact_lock(78)"), insert(1)}, [&] {
-        ASSERT_TRUE(eventually(std::chrono::seconds(30), [&] {
-            return database().number(
-                       "SELECT count(*) FROM pg_locks WHERE NOT granted AND "
-                       "pid = " +
-                       std::to_string(connection_.pid())) > 0;
-        }));
+        ASSERT_TRUE(waits_for_a_lock(database(), connection_.pid()));
         end_session();
     });
     ASSERT_TRUE(failed);

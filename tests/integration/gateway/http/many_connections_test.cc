@@ -7,6 +7,7 @@
 #include "tests/integration/gateway/raw_client.h"
 #include "tests/integration/postgres/operator_scene.h"
 #include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 
 namespace onceward::operator_tests {
 namespace {
@@ -55,12 +56,7 @@ class ManyConnections : public testing::Test {
     void begin(const std::string& path, RawClient& first, Database& blocker) {
         blocker.execute("BEGIN; LOCK TABLE " + table_);
         first.send(request(path));
-        // Asked elsewhere: within a transaction the view stays as it was first seen.
-        const std::string asked = "SELECT count(*) FROM pg_stat_activity WHERE " +
-                                  blocker.value("SELECT pg_backend_pid()") +
-                                  " = ANY (pg_blocking_pids(pid))";
-        EXPECT_TRUE(eventually(std::chrono::seconds(30),
-                               [&] { return schema_.database().number(asked) == 1; }));
+        EXPECT_TRUE(support::one_waits_for(schema_.database(), blocker.pid()));
     }
     static std::string request(const std::string& path) {
         return "POST " + path +

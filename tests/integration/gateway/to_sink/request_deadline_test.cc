@@ -22,7 +22,7 @@ TEST(RequestDeadline, IsKeptInATransactionThatDoesNotEndAndItsEffectIsOneAllTheS
     CommitTrap trap(port);
     SinkBatcherOptions options = order_batcher(schema, table);
     options.postgres.dsn = trap.proxy.through(options.postgres.dsn.reveal());
-    options.longest_request = 3s;
+    options.longest_request = 2s;
     SinkBatcher batcher(options);
     const auto submit = [&](const std::string& key) {
         auto promise = std::make_shared<std::promise<KeyedOutcome>>();

@@ -59,7 +59,7 @@ class RequestQueueTest : public testing::Test {
 };
 
 TEST_F(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthersTake) {
-    options_.longest_request = 5s;
+    options_.longest_request = 3s;
     SinkBatcher batcher(options_);
     hold_batches();
     std::future<KeyedOutcome> first = queued(batcher, "first");
@@ -79,8 +79,8 @@ TEST_F(RequestQueueTest, WhoWaitsForItsTurnIsToldAtItsDeadlineHoweverLongTheOthe
 
 // Another process has its key, and the batch after its last try does not end.
 TEST_F(RequestQueueTest, WhoIsHeldForAnotherProcessIsToldThoughTheNextBatchHangs) {
-    options_.longest_request = 3s;
-    options_.wait = 3s;
+    options_.longest_request = 2s;
+    options_.wait = 2s;
     SinkBatcher elsewhere(options_);
     std::atomic<int> tries{0};
     StepHook counts([&](Step step) { tries += step == Step::before_begin ? 1 : 0; });
@@ -231,12 +231,7 @@ class UpstreamQueueTest : public UpstreamScene {};
 TEST_F(UpstreamQueueTest, WhereTheQueueIsFullTheNextOneIsRefusedAtOnceAndTheOthersAreCalled) {
     options_.upstream.concurrency = 1;
     options_.waiting = 1;
-    std::promise<void> go;
-    const std::shared_future<void> gone = go.get_future().share();
-    serve([gone](const RecordedCall& call, int number) {
-        gone.wait();
-        return made(call, number);
-    });
+    std::promise<void> go = serve_held();
     std::future<std::string> first = submit(order("first", "body"));
     ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
     std::future<std::string> waits = submit(order("waits", "body"));
@@ -256,12 +251,7 @@ TEST_F(UpstreamQueueTest, ARepeatThatWaitsForTheFirstTakesItsPlaceInTheQueueToo)
     options_.upstream.concurrency = 1;
     options_.waiting = 1;
     options_.wait = 30s;
-    std::promise<void> go;
-    const std::shared_future<void> gone = go.get_future().share();
-    serve([gone](const RecordedCall& call, int number) {
-        gone.wait();
-        return made(call, number);
-    });
+    std::promise<void> go = serve_held();
     std::future<std::string> first = submit(order("k", "body"));
     ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
     std::future<std::string> repeat = submit(order("k", "body"));

@@ -91,17 +91,12 @@ TEST_F(UpstreamRepeatTest, AnAnswerIsTakenThoughPostgresHasNoneForTheHeartbeat) 
         CuttingProxy::Protocol::bytes,
         static_cast<std::uint16_t>(std::stoi(schema_.database().value("SHOW port"))));
     options_.postgres.dsn = proxy.through(options_.postgres.dsn.reveal());
-    options_.ledger.lease = 30s;
-    options_.upstream.timeout = 15s;
-    std::promise<void> go;
-    const std::shared_future<void> gone = go.get_future().share();
-    serve([gone](const RecordedCall& call, int number) {
-        gone.wait();
-        return made(call, number);
-    });
+    options_.ledger.lease = 12s;
+    options_.upstream.timeout = 6s;
+    std::promise<void> go = serve_held();
     auto answer = submit(order("a", "body"));
     EXPECT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
-    const auto over = std::chrono::steady_clock::now() + 16s;
+    const auto over = std::chrono::steady_clock::now() + 7s;
     proxy.hold_answers(true);
     const std::uint64_t before = proxy.bytes();
     EXPECT_TRUE(eventually(20s, [&] { return proxy.bytes() > before; })) << "no heartbeat";
@@ -139,12 +134,7 @@ TEST_F(UpstreamRepeatTest, RepeatsAtOnceOfAKeyThatEndedAllGetItsAnswerThoughNone
 
 TEST_F(UpstreamRepeatTest, WhileTheCallRunsARepeatIsToldSoAtOnce) {
     options_.wait = 0s;
-    std::promise<void> go;
-    const std::shared_future<void> gone = go.get_future().share();
-    serve([gone](const RecordedCall& call, int number) {
-        gone.wait();
-        return made(call, number);
-    });
+    std::promise<void> go = serve_held();
     auto first = submit(order("a", "body"));
     EXPECT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
     auto repeat = submit(order("a", "body"));

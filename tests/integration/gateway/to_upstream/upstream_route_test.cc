@@ -97,12 +97,7 @@ TEST_F(UpstreamRouteTest, AKeyFromBeforeTheLedgersMemoryIsNotCalled) {
 
 TEST_F(UpstreamRouteTest, ManyRetriesAtOnceInTwoProcessesAreOneCall) {
     options_.wait = 30s;
-    std::promise<void> go;
-    const std::shared_future<void> gone = go.get_future().share();
-    serve([gone](const RecordedCall& call, int number) {
-        gone.wait();
-        return made(call, number);
-    });
+    std::promise<void> go = serve_held();
     std::vector<std::future<std::string>> answers;
     for (int i = 0; i < 50; ++i) answers.push_back(submit(order("hot", "body")));
     ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
@@ -134,12 +129,7 @@ TEST_F(UpstreamRouteTest, ManyRetriesAtOnceInTwoProcessesAreOneCall) {
 TEST_F(UpstreamRouteTest, ARequestThatWaitedTooLongForItsTurnIsNeverCalled) {
     options_.upstream.concurrency = 1;
     options_.patience = 2s;
-    std::promise<void> go;
-    const std::shared_future<void> gone = go.get_future().share();
-    serve([gone](const RecordedCall& call, int number) {
-        gone.wait();
-        return made(call, number);
-    });
+    std::promise<void> go = serve_held();
     auto first = submit(order("first", "body"));
     ASSERT_TRUE(eventually(20s, [&] { return server_->calls().size() == 1; }));
     auto waited = submit(order("waited", "body"));
@@ -271,12 +261,7 @@ TEST_F(UpstreamRouteTest, AStaleOwnerFreesNothing) {
 TEST_F(UpstreamRouteTest, TheLeaseIsExtendedWhileTheCallRuns) {
     options_.ledger.lease = 3s;
     options_.upstream.timeout = 2500ms;
-    std::promise<void> go;
-    const std::shared_future<void> gone = go.get_future().share();
-    serve([gone](const RecordedCall& call, int number) {
-        gone.wait();
-        return made(call, number);
-    });
+    std::promise<void> go = serve_held();
     auto answer = submit(order("a", "body"));
     EXPECT_TRUE(eventually(20s, [&] {
         return schema_.database().number(

@@ -5,7 +5,7 @@
 
 #include "dedup/postgres/binary.h"
 #include "tests/integration/sinks/table_fixture.h"
-#include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 
 namespace onceward::support {
 namespace {
@@ -126,11 +126,8 @@ TEST_F(FrozenSessionGuard, ARowThatNoLongerFitsAfterPrepareIsADataError) {
 TEST_F(FrozenSessionGuard, AChangeThatTheWriteWaitsForIsSeen) {
     Database other(schema_.server().dsn);
     other.execute("BEGIN; ALTER TABLE " + options_.table + " ALTER amount TYPE double precision");
-    const std::string waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " +
-                                std::to_string(connection_.pid());
     std::thread writer([&] { EXPECT_THROW(commit(messages_), SinkMismatch); });
-    EXPECT_TRUE(
-        eventually(std::chrono::seconds(8), [&] { return database().number(waiting) == 1; }));
+    EXPECT_TRUE(waits_for_a_lock(database(), connection_.pid()));
     other.execute("COMMIT");
     writer.join();
     EXPECT_EQ(database().number("SELECT count(*) FROM target"), 0);
