@@ -110,7 +110,8 @@ const std::vector<OptionSpec> process_options = {
      "PostgreSQL.",
      "If it is too little, each batch reads more blocks: several times slower, and never wrong. "
      "With `reach: partition` each batch then searches more tables, too. If recent claims alone "
-     "are more than this, each batch is delayed by 20 ms until their table is sealed."},
+     "are more than this, batches are delayed by 20 ms each until the large tables are sealed. "
+     "Tables of fewer claims stay in memory, with 2 to 11 MB each at most."},
     {"logging.level", "info",
      into([](To& to) { return &to.configuration.logging.level; },
           {"debug", "info", "warning", "error", "off"}),

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "dedup/base/expects.h"
+#include "dedup/claims/log/log_window.h"
 #include "schemas/queries.h"
 
 namespace onceward {

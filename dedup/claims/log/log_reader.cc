@@ -125,8 +125,8 @@ void ask_segment(Transaction& transaction, const std::string& ending, std::span<
 constexpr auto pause_if_over = std::chrono::milliseconds(20);
 
 // Returns whether the process holds no more than its limit. If it holds more, drops filters of
-// these windows, and pauses if that is not enough. No ledger pauses for the memory of others: that
-// would last until those are read again.
+// these windows, and pauses if that is not enough. No ledger pauses for the memory of others, nor
+// for a generation that retention leaves open: that may last for hours.
 bool within_limit(int ledger, std::span<LogWindow* const> mine, const LogWindows& windows) {
     const std::size_t limit = windows.limit();
     const std::size_t bytes = windows.bytes();

@@ -58,7 +58,7 @@ bool table_is_gone(const PostgresError& error);
 // Reads filters that the segments of these windows lack, a window's newest segment first: at least
 // one, and more as long as `time` lasts and the process's windows have room. If the process holds
 // more than its limit, drops filters of these windows instead; if that is not enough, and the
-// ledger has many recent claims, also pauses for a moment, since retention seals them meanwhile.
+// ledger has many recent claims that become filters soon, also pauses for a moment.
 // Returns whether the process was within its limit. Outside of any transaction. Without its filter
 // each claim is looked up in the segment. REQUIRES: there is a window.
 bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const> mine,

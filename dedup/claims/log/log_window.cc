@@ -278,13 +278,18 @@ std::size_t LogWindow::bytes() const {
     return bytes;
 }
 
-LogWindow::RecentBytes LogWindow::recent_bytes(std::int64_t generation) const {
+LogWindow::RecentClaims LogWindow::recent_claims(std::int64_t generation) const {
     const ReadLock lock(mutex_);
-    RecentBytes recent;
+    RecentClaims recent;
     for (const auto& [number, one] : generations_) {
         const std::size_t bytes = one.digests.bytes();
         recent.all += bytes;
         if (number == generation) recent.of_generation += bytes;
+        if (number < position_.generation) {
+            recent.sealed += bytes;
+        } else {
+            recent.open_claims += one.digests.size();
+        }
     }
     return recent;
 }

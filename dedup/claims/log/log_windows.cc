@@ -23,13 +23,15 @@ LogWindows::Recent LogWindows::recent(int ledger, std::int64_t generation) const
     for (const auto& [number, one] : all_) {
         const auto window = one.lock();
         if (!window) continue;
-        const LogWindow::RecentBytes bytes = window->recent_bytes(generation);
-        if (bytes.all == 0) continue;
-        found.all += bytes.all;
+        const LogWindow::RecentClaims held = window->recent_claims(generation);
+        if (held.all == 0) continue;
+        found.all += held.all;
         ledgers.insert(number);
         if (number != ledger) continue;
-        found.of_ledger += bytes.all;
-        found.of_generation += bytes.of_generation;
+        found.ledger.all += held.all;
+        found.ledger.of_generation += held.of_generation;
+        found.ledger.sealed += held.sealed;
+        found.ledger.open_claims += held.open_claims;
     }
     found.ledgers = ledgers.size();
     return found;
@@ -48,14 +50,19 @@ std::size_t LogWindows::enough(const Recent& found, std::size_t held) const {
 double LogWindows::fullness(int ledger, std::int64_t generation) const {
     const Recent found = recent(ledger, generation);
     // What is held of other generations is sealed already, or is another ledger's.
-    const std::size_t held = found.of_generation;
+    const std::size_t held = found.ledger.of_generation;
     if (held == 0) return 0;
     return static_cast<double>(held) / static_cast<double>(enough(found, held));
 }
 
 bool LogWindows::holds_much(int ledger) const {
     const Recent found = recent(ledger, 0);
-    return found.of_ledger > 0 && found.of_ledger >= enough(found, found.of_ledger);
+    // DANGER: do not count an open generation that retention leaves open. The ledger's batches
+    // would pause until it has filled, which may take hours, and nothing would be freed.
+    const bool may_be_sealed =
+        std::cmp_greater_equal(found.ledger.open_claims, fewest_claims_by_memory);
+    const std::size_t held = may_be_sealed ? found.ledger.all : found.ledger.sealed;
+    return held > 0 && held >= enough(found, held);
 }
 
 std::shared_ptr<LogWindow> LogWindows::make_one(int ledger) {
