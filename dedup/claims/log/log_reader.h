@@ -55,12 +55,12 @@ LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::
 // Whether the error says that a table does not exist (42P01): retention dropped it.
 bool table_is_gone(const PostgresError& error);
 
-// Reads filters that the segments of these windows lack, a window's newest segment first: at least
-// one, and more as long as `time` lasts and the process's windows have room. If the process holds
-// more than its limit, drops filters of these windows instead; if that is not enough, and the
-// ledger has many recent claims that become filters soon, also pauses for a moment.
-// Returns whether the process was within its limit. Outside of any transaction. Without its filter
-// each claim is looked up in the segment. REQUIRES: there is a window.
+// Reads filters that the segments of these windows lack, those of the newest segments first: at
+// least one, and more as long as `time` lasts and the process's windows have room. If the process
+// holds more than its limit, drops filters of these windows instead; if that is not enough, and the
+// ledger has many recent claims that become filters soon, also pauses for a moment. Returns whether
+// the process was within its limit. Outside of any transaction. Without its filter each claim is
+// looked up in the segment. REQUIRES: there is a window.
 bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const> mine,
                   const LogWindows& windows, std::chrono::milliseconds time);
 
