@@ -124,9 +124,14 @@ void ask_segment(Transaction& transaction, const std::string& ending, std::span<
 // Before each batch while recent claims take more memory than they may.
 constexpr auto pause_if_over = std::chrono::milliseconds(20);
 
+// No ledger pauses for the memory of others, nor for a generation that retention leaves open: that
+// may last for hours.
+bool sealing_frees_memory(int ledger, const LogWindows& windows) {
+    return windows.bytes() > windows.limit() && windows.holds_much(ledger);
+}
+
 // Returns whether the process holds no more than its limit. If it holds more, drops filters of
-// these windows, and pauses if that is not enough. No ledger pauses for the memory of others, nor
-// for a generation that retention leaves open: that may last for hours.
+// these windows, and looks for segments soon if that is not enough.
 bool within_limit(int ledger, std::span<LogWindow* const> mine, const LogWindows& windows) {
     const std::size_t limit = windows.limit();
     const std::size_t bytes = windows.bytes();
@@ -134,9 +139,8 @@ bool within_limit(int ledger, std::span<LogWindow* const> mine, const LogWindows
     // Each window drops the same, so that the oldest filters of all partitions go first. A batch
     // then looks its claims up in few segments.
     for (LogWindow* window : mine) window->drop_filters((bytes - limit) / mine.size() + 1);
-    if (windows.bytes() > limit && windows.holds_much(ledger)) {
+    if (sealing_frees_memory(ledger, windows)) {
         for (LogWindow* window : mine) window->look_for_segments_soon();
-        std::this_thread::sleep_for(pause_if_over);
     }
     return false;
 }
@@ -258,6 +262,10 @@ bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const
         if (LogWindow::Clock::now() >= until) break;
     }
     return true;
+}
+
+void pause_for_sealing(int ledger, const LogWindows& windows) {
+    if (sealing_frees_memory(ledger, windows)) std::this_thread::sleep_for(pause_if_over);
 }
 
 void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Suspect> suspects,

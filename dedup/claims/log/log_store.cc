@@ -81,6 +81,12 @@ void LogStore::read_to_end(Connection& connection) {
 }
 
 void LogStore::catch_up(Connection& connection) {
+    if (!read_news(connection)) pause_for_sealing(ledger_, *windows_);
+}
+
+void LogStore::follow(Connection& connection) { read_news(connection); }
+
+bool LogStore::read_news(Connection& connection) {
     join(connection);
     if (must_read_ || LogWindow::Clock::now() >= window_->last_look.load() + read_every) {
         read_to_end(connection);
@@ -88,22 +94,24 @@ void LogStore::catch_up(Connection& connection) {
         // A busy worker reads the log only inside its transactions, which do not look for segments.
         follow_segments(connection, {ledger_}, *window_);
     }
-    read_missing_filters(connection);
+    return read_missing_filters(connection);
 }
 
-void LogStore::read_missing_filters(Connection& connection) {
+bool LogStore::read_missing_filters(Connection& connection) {
     const auto since = LogWindow::Clock::now() - filters_read_at_;
     const auto time = std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(since / 2),
                                  std::chrono::milliseconds(shortest_reading),
                                  std::chrono::milliseconds(longest_reading));
+    bool fits = true;
     try {
         LogWindow* const mine = window_.get();
-        read_filters(connection, ledger_, {&mine, 1}, *windows_, time);
+        fits = read_filters(connection, ledger_, {&mine, 1}, *windows_, time);
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
         look_for_segments();
     }
     filters_read_at_ = LogWindow::Clock::now();
+    return fits;
 }
 
 void LogStore::look_for_segments() {

@@ -113,6 +113,21 @@ TEST_P(LogMemoryTest, RecentClaimsOverTheLimitBecomeFiltersSoonAfterTheyAreSeale
     EXPECT_EQ(claim(0, 8001), 0);
 }
 
+// Work that arrives would wait for the pause.
+TEST_P(LogMemoryTest, OnlyABatchPausesWhileClaimsOverTheLimitBecomeFilters) {
+    begin(std::size_t{100} << 10);
+    ASSERT_EQ(claim(0, 8000), 8000);
+    rotate();
+    ASSERT_EQ(claim(8000, 1), 1) << "of the next generation";
+    ASSERT_GT(windows_->bytes(), windows_->limit());
+    const auto begun = LogWindow::Clock::now();
+    claims_->catch_up(leader_);
+    const auto caught_up = LogWindow::Clock::now();
+    EXPECT_GE(caught_up - begun, 20ms);
+    for (int i = 0; i < 100; ++i) claims_->follow(leader_);
+    EXPECT_LT(LogWindow::Clock::now() - caught_up, 100 * 20ms);
+}
+
 // Its bytes would count towards the limit of the process for as long as its topic is stopped.
 TEST_P(LogMemoryTest, AStoreThatReleasedAllReadsItAgainBeforeTheNextBatch) {
     begin(LogWindows::default_limit);
