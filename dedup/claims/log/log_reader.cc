@@ -247,7 +247,7 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
 }
 
 bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const> mine,
-                  const LogWindows& windows, std::chrono::milliseconds time) {
+                  LogWindows& windows, std::chrono::milliseconds time) {
     const auto until = LogWindow::Clock::now() + time;
     if (!within_limit(ledger, mine, windows)) return false;
     const std::size_t limit = windows.limit();
@@ -259,7 +259,9 @@ bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const
         const auto newest = std::ranges::max_element(
             left, {}, [](const LackingWindow& one) { return one.next.generation; });
         if (!read_next_filter(connection, ledger, *newest)) left.erase(newest);
-        if (LogWindow::Clock::now() >= until) break;
+        const auto now = LogWindow::Clock::now();
+        windows.filters_read(now);
+        if (now >= until) break;
     }
     return true;
 }

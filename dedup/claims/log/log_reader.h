@@ -61,7 +61,7 @@ bool table_is_gone(const PostgresError& error);
 // any transaction. Without its filter each claim is looked up in the segment. REQUIRES: there is a
 // window.
 bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const> mine,
-                  const LogWindows& windows, std::chrono::milliseconds time);
+                  LogWindows& windows, std::chrono::milliseconds time);
 
 // Before a batch of a process that held more than its limit: if it still does, and the ledger has
 // many recent claims that become filters soon, pauses for a moment.

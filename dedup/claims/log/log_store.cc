@@ -24,10 +24,6 @@ constexpr int most_joins = 3;
 // For the transactions that this one relies on, with the sink's rows locked: one of those may want
 // the same row and wait for us.
 constexpr auto longest_wait = 200ms;
-// A worker that reads filters spends a third of its time on that, so that batches continue
-// meanwhile, and never holds one up for longer than this.
-constexpr auto longest_reading = 200ms;
-constexpr auto shortest_reading = 5ms;
 
 }  // namespace
 
@@ -98,20 +94,15 @@ bool LogStore::read_news(Connection& connection) {
 }
 
 bool LogStore::read_missing_filters(Connection& connection) {
-    const auto since = LogWindow::Clock::now() - filters_read_at_;
-    const auto time = std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(since / 2),
-                                 std::chrono::milliseconds(shortest_reading),
-                                 std::chrono::milliseconds(longest_reading));
-    bool fits = true;
+    const auto time = windows_->reading_time(LogWindow::Clock::now());
     try {
         LogWindow* const mine = window_.get();
-        fits = read_filters(connection, ledger_, {&mine, 1}, *windows_, time);
+        return read_filters(connection, ledger_, {&mine, 1}, *windows_, time);
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
         look_for_segments();
+        return true;
     }
-    filters_read_at_ = LogWindow::Clock::now();
-    return fits;
 }
 
 void LogStore::look_for_segments() {

@@ -90,7 +90,6 @@ class LogStore final : public ClaimStore {
     // The statements of append_as_new() were sent: nothing else was appended, or they have failed.
     bool alone_ = false;
     bool must_read_ = true;  // before the next batch
-    LogWindow::Clock::time_point filters_read_at_{};
     // How many batches are read with the lock held; more after a batch for which it was too few.
     std::size_t most_news_ = first_most_news;
 };

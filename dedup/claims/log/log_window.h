@@ -228,6 +228,11 @@ class LogWindows {
     // Whether those of the ledger's recent claims that can become filters are that many: those of
     // sealed generations, and those of an open one that is large enough to be sealed.
     bool holds_much(int ledger) const;
+    // How long a worker may read filters before its next batch: half of the time since one of the
+    // process's workers last read some. So a worker's topics, which take turns, spend a third of
+    // its time on that together, and batches continue meanwhile.
+    std::chrono::milliseconds reading_time(LogWindow::Clock::time_point now) const;
+    void filters_read(LogWindow::Clock::time_point now) { filters_read_at_ = now; }
     // A window that no other worker shares, which counts towards the limit.
     std::shared_ptr<LogWindow> make(int ledger);
     // `server`: as sql::log_server names it. DANGER: sessions with two servers, one of which may
@@ -251,6 +256,7 @@ class LogWindows {
     std::shared_ptr<LogWindow> make_one(int ledger) ONCEWARD_REQUIRES(mutex_);
 
     const std::size_t limit_;
+    std::atomic<LogWindow::Clock::time_point> filters_read_at_{LogWindow::Clock::time_point{}};
     mutable Mutex mutex_;
     std::map<std::pair<std::string, int>, std::weak_ptr<LogWindow>> windows_
         ONCEWARD_GUARDED_BY(mutex_);

@@ -6,6 +6,13 @@
 #include "dedup/claims/log/log_window.h"
 
 namespace onceward {
+namespace {
+
+// Filters hold up no batch for longer than this.
+constexpr auto longest_reading = std::chrono::milliseconds(200);
+constexpr auto shortest_reading = std::chrono::milliseconds(5);
+
+}  // namespace
 
 std::size_t LogWindows::bytes() const {
     const MutexLock lock(mutex_);
@@ -63,6 +70,12 @@ bool LogWindows::holds_much(int ledger) const {
         std::cmp_greater_equal(found.ledger.open_claims, fewest_claims_by_memory);
     const std::size_t held = may_be_sealed ? found.ledger.all : found.ledger.sealed;
     return held > 0 && held >= enough(found, held);
+}
+
+std::chrono::milliseconds LogWindows::reading_time(LogWindow::Clock::time_point now) const {
+    const auto since = now - filters_read_at_.load();
+    return std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(since / 2),
+                      shortest_reading, longest_reading);
 }
 
 std::shared_ptr<LogWindow> LogWindows::make_one(int ledger) {

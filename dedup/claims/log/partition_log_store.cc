@@ -111,7 +111,8 @@ bool PartitionLogStore::read_missing_filters(Connection& connection) {
     const auto now = LogWindow::Clock::now();
     if (mine.empty() || (!missing && now < next_count_)) return true;
     try {
-        const bool fits = read_filters(connection, ledger_, mine, *windows_, longest_filter_wait);
+        const auto time = std::min(longest_filter_wait, windows_->reading_time(now));
+        const bool fits = read_filters(connection, ledger_, mine, *windows_, time);
         // Beyond the limit each batch counts, and waits.
         next_count_ = fits ? now + count_every : LogWindow::Clock::time_point{};
         return fits;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <vector>
 
@@ -128,6 +129,27 @@ TEST(LogWindows, ALedgerHoldsMuchFromTheSizeOnAtWhichRetentionSealsItsOpenGenera
     EXPECT_FALSE(windows.holds_much(1));
     hold_claim(*window, 1, digest_of_bytes("one more"));
     EXPECT_TRUE(windows.holds_much(1));
+}
+
+// A worker's topics take turns, and each of them may lack filters.
+TEST(LogWindows, TheTopicsOfAWorkerReadFiltersForAThirdOfItsTimeTogether) {
+    using namespace std::chrono_literals;
+    LogWindows windows;
+    const LogWindow::Clock::time_point begin{1h};
+    EXPECT_EQ(windows.reading_time(begin), 200ms) << "nothing was read yet";
+    windows.filters_read(begin);
+    EXPECT_EQ(windows.reading_time(begin + 1ms), 5ms);
+    EXPECT_EQ(windows.reading_time(begin + 1h), 200ms);
+    auto now = begin;
+    std::chrono::milliseconds reading{};
+    for (int batch = 0; batch < 100; ++batch) {
+        now += 20ms;
+        const std::chrono::milliseconds read = windows.reading_time(now);
+        reading += read;
+        now += read;
+        windows.filters_read(now);
+    }
+    EXPECT_LE(3 * reading, now - begin);
 }
 
 }  // namespace
