@@ -103,7 +103,7 @@ const std::vector<OptionSpec> process_options = {
      "least) and the batches, innocent partitions halt. If it is too close to the limit, the "
      "kernel ends the process first."},
     {"memory.claims", "<256MiB, and a third of memory.budget at most>",
-     into_size([](To& to) { return &to.configuration.claims_memory; }),
+     into_size([](To& to) { return &to.configuration.claims_memory; }, {std::int64_t{16} << 20}),
      "How much memory the process may use for the claims of its `log` ledgers: recent claims one "
      "by one, and filters over the sealed ones. A table of at least 100,000 claims is sealed early "
      "if recent claims take half of this. Sealed claims whose filters do not fit are looked up in "
