@@ -190,10 +190,6 @@ std::string log_server(Connection& connection) {
     return std::string(connection.query(sql::log_server, {}).text(0, 0));
 }
 
-bool table_is_gone(const PostgresError& error) {
-    return error.sqlstate() == sqlstate::undefined_table;
-}
-
 LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::Position& at,
                 std::size_t limit) {
     const auto names = log_names(scope.ledger, at.generation);

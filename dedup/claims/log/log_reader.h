@@ -52,9 +52,6 @@ bool follow_segments(Connection& connection, const LogScope& scope, LogWindow& w
 LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::Position& at,
                 std::size_t limit);
 
-// Whether the error says that a table does not exist (42P01): retention dropped it.
-bool table_is_gone(const PostgresError& error);
-
 // Reads filters that the segments of these windows lack, those of the newest segments first: at
 // least one, and more as long as `time` lasts and the process's windows have room. If the process
 // holds more than its limit, drops filters of these windows instead, and returns false. Outside of
