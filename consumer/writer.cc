@@ -46,10 +46,12 @@ void Writer::run() {
         forget_left();
         release_memory();
         const bool may_work = pauses_known && session_.connected();
-        Handoff::Work work = handoff_.next_work(may_work, Clock::now() + idle);
+        // Once all ledgers are followed.
+        const auto wait = next_followed_ == 0 ? idle : 0ms;
+        Handoff::Work work = handoff_.next_work(may_work, Clock::now() + wait);
         switch (work.kind) {
             case Handoff::Work::Kind::stop: return;
-            case Handoff::Work::Kind::none: follow_ledgers(); break;
+            case Handoff::Work::Kind::none: follow_next_ledger(); break;
             case Handoff::Work::Kind::take_over: take_over_.run(work.partition); break;
             case Handoff::Work::Kind::batch: process(work.topic, std::move(work.batch)); break;
         }
@@ -155,19 +157,19 @@ void Writer::release_memory() {
 }
 
 // While there is nothing to do a ledger's log is followed, so that the next message does not wait
-// for a long catch-up.
-void Writer::follow_ledgers() {
-    for (WriterTopic& topic : session_.topics()) {
-        if (!session_.connected()) return;
-        if (!topic.ready || !topic.claims) continue;
-        try {
-            topic.claims->catch_up(session_.connection());
-        } catch (const PostgresError& error) {
-            failures_.outside_batch(error, &topic);
-        } catch (const std::exception& error) {
-            // A segment that cannot be read, for example, must not end the worker.
-            failures_.stop_topic(topic, error.what(), options_.first_retry);
-        }
+// for a long catch-up. Each call follows the ledger of one topic: work that arrives meanwhile would
+// wait for all of them, and each may read filters for long.
+void Writer::follow_next_ledger() {
+    WriterTopic& topic = session_.topics()[next_followed_];
+    next_followed_ = (next_followed_ + 1) % session_.topics().size();
+    if (!session_.connected() || !topic.ready || !topic.claims) return;
+    try {
+        topic.claims->follow(session_.connection());
+    } catch (const PostgresError& error) {
+        failures_.outside_batch(error, &topic);
+    } catch (const std::exception& error) {
+        // A segment that cannot be read, for example, must not end the worker.
+        failures_.stop_topic(topic, error.what(), options_.first_retry);
     }
 }
 

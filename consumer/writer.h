@@ -23,7 +23,7 @@ class Writer {
   private:
     void forget_left();
     void release_memory();
-    void follow_ledgers();
+    void follow_next_ledger();
     void process(std::size_t number, Batch batch);
     void run_batch(WriterTopic& topic, Batch batch);
     void landed(WriterTopic& topic, std::span<const FenceMove> moves);
@@ -42,6 +42,7 @@ class Writer {
     TakeOver take_over_;
     StandingPartitions standing_;
     FailureResponse::Clock::time_point next_offsets_{};
+    std::size_t next_followed_ = 0;  // the topic whose ledger is followed next
 };
 
 }  // namespace onceward

@@ -103,14 +103,15 @@ const std::vector<OptionSpec> process_options = {
      "least) and the batches, innocent partitions halt. If it is too close to the limit, the "
      "kernel ends the process first."},
     {"memory.claims", "<256MiB, and a third of memory.budget at most>",
-     into_size([](To& to) { return &to.configuration.claims_memory; }),
+     into_size([](To& to) { return &to.configuration.claims_memory; }, {std::int64_t{16} << 20}),
      "How much memory the process may use for the claims of its `log` ledgers: recent claims one "
      "by one, and filters over the sealed ones. A table of at least 100,000 claims is sealed early "
      "if recent claims take half of this. Sealed claims whose filters do not fit are looked up in "
      "PostgreSQL.",
      "If it is too little, each batch reads more blocks: several times slower, and never wrong. "
      "With `reach: partition` each batch then searches more tables, too. If recent claims alone "
-     "are more than this, each batch is delayed by 20 ms until their table is sealed."},
+     "are more than this, batches are delayed by 20 ms each until the large tables are sealed. "
+     "Tables of fewer claims stay in memory, with 2 to 11 MB each at most."},
     {"logging.level", "info",
      into([](To& to) { return &to.configuration.logging.level; },
           {"debug", "info", "warning", "error", "off"}),

@@ -18,8 +18,7 @@ using std::chrono::seconds;
 
 // SQLSTATEs of a missing schema: only one probe reports it.
 bool lacks_schema(const PostgresError& error) {
-    return error.sqlstate() == "42P01" || error.sqlstate() == "3F000" ||
-           error.sqlstate() == "42883";
+    return table_is_gone(error) || error.sqlstate() == "3F000" || error.sqlstate() == "42883";
 }
 
 template <class Ask>

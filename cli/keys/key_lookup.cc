@@ -238,7 +238,7 @@ nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidat
                 list.push_back(std::move(claim));
             }
         } catch (const PostgresError& error) {
-            if (error.sqlstate() != "42P01") throw;
+            if (!table_is_gone(error)) throw;
             continue;  // retention has just dropped it
         }
         // The generations come in their order.

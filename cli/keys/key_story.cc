@@ -61,7 +61,7 @@ nlohmann::json find_results(Connection& connection, const std::vector<Digest>& d
                 list.back()["body"] = rows.text(row, 6);
             }
         } catch (const PostgresError& error) {
-            if (error.sqlstate() != "42P01") throw;  // retention has just dropped it
+            if (!table_is_gone(error)) throw;  // retention has just dropped it
         }
     }
     return list;

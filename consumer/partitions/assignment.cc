@@ -1,7 +1,6 @@
 #include "consumer/partitions/assignment.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -232,24 +231,43 @@ void Assignment::wake(const TopicPartition& partition) {
     entry->seeks_again = 0;
 }
 
-std::optional<Assignment::Clock::time_point> Assignment::due(const Entry& entry) const {
+Assignment::Failed Assignment::failed_topics() const {
+    Failed failed;
+    for (const auto& [partition, entry] : entries_) {
+        if (entry.unanswered > 0) failed.emplace(partition.topic, true);
+    }
+    if (failed.empty()) return failed;
+    for (const auto& [partition, entry] : entries_) {
+        if (entry.fence.owner.empty()) continue;
+        if (const auto found = failed.find(partition.topic); found != failed.end()) {
+            found->second = false;
+        }
+    }
+    return failed;
+}
+
+// The first take-over of a topic asks about all its partitions, so it fails for each of them. If
+// only those that have failed waited for the long pause, a topic with many partitions would take
+// half of the worker's time until each of them has failed.
+std::optional<Assignment::Clock::time_point> Assignment::due(const TopicPartition& partition,
+                                                             const Entry& entry,
+                                                             const Failed& failed) const {
     if (!wants_take_over(entry)) return std::nullopt;
-    return std::max(entry.not_before, entry.unanswered > 0 ? failed_pause_ : pause_);
+    const auto topic = failed.find(partition.topic);
+    const bool same_question = topic != failed.end() && topic->second;
+    const bool fails = entry.unanswered > 0 || same_question;
+    return std::max(entry.not_before, fails ? failed_pause_ : pause_);
 }
 
 std::optional<TopicPartition> Assignment::next_take_over(Clock::time_point now) const {
-    // The first take-over of a topic asks about all its partitions, so it fails for each of them.
-    std::set<std::string_view> failed;
-    for (const auto& [partition, entry] : entries_) {
-        if (entry.unanswered > 0) failed.insert(partition.topic);
-    }
+    const Failed failed = failed_topics();
     const auto order = [&](const auto& item) {
         const Entry& entry = item.second;
         return std::tuple(entry.unanswered, failed.contains(item.first.topic), entry.not_before);
     };
     const std::pair<const TopicPartition, Entry>* next = nullptr;
     for (const auto& item : entries_) {
-        const auto time = due(item.second);
+        const auto time = due(item.first, item.second, failed);
         if (!time || *time > now) continue;
         if (next == nullptr || order(item) < order(*next)) next = &item;
     }
@@ -295,8 +313,9 @@ std::optional<Assignment::Clock::time_point> Assignment::next_due() const {
     const auto consider = [&](std::optional<Clock::time_point> time) {
         if (time && (!next || *time < *next)) next = time;
     };
+    const Failed failed = failed_topics();
     for (const auto& [partition, entry] : entries_) {
-        consider(due(entry));
+        consider(due(partition, entry, failed));
         if (entry.phase == PartitionPhase::halted) consider(entry.retry);
     }
     return next;

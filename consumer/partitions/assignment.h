@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "consumer/partitions/partition_phase.h"
@@ -153,14 +154,20 @@ class Assignment {
     bool apply(PartitionEvent event, const TopicPartition& partition, Entry& entry);
     // Pauses the partition if its topic is paused, and resumes it if not.
     void follow_pause(const TopicPartition& partition, Entry& entry) const;
-    // When the entry may be taken over; nullopt if it needs no take-over.
-    std::optional<Clock::time_point> due(const Entry& entry) const;
+    // The topics with a take-over that got no answer, and whether none of their partitions is known
+    // to have a fence: then it asked about all of them.
+    using Failed = std::map<std::string_view, bool>;
+    Failed failed_topics() const;
+    // When the partition may be taken over; nullopt if it needs no take-over.
+    std::optional<Clock::time_point> due(const TopicPartition& partition, const Entry& entry,
+                                         const Failed& failed) const;
     Backoff pauses_;
     Refused refused_;
     std::map<TopicPartition, Entry> entries_;
     std::map<std::string, std::string> paused_;  // topic -> reason
     std::uint64_t changes_ = 0;
-    // No take-over before these: of a partition whose last one got no answer, and of any other.
+    // No take-over before these: of a partition whose last one got no answer or would ask the same
+    // question, and of any other.
     Clock::time_point failed_pause_{};
     Clock::time_point pause_{};
 };

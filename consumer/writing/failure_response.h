@@ -53,6 +53,10 @@ class FailureResponse : private WriterStep {
     // `topic`: null if it was no topic's work. `tried`: how long the try held up the other topics.
     void outside_batch(const PostgresError& error, WriterTopic* topic, Clock::duration tried = {});
 
+    // A partition's fence could not be taken, and the error may pass: only that partition waits.
+    // Returns false if another try does not help: see outside_batch().
+    bool take_over_waits(const TopicPartition& partition, const PostgresError& error,
+                         Clock::duration tried);
     // The brokers gave no answer that a take-over needs. `tried`: how long it held up the batches.
     void brokers_failed(const TopicPartition& partition, const std::string& why,
                         Clock::duration tried);

@@ -29,10 +29,15 @@ void TakeOver::run(const TopicPartition& partition) {
         handoff_.with(&Assignment::postpone, partition, Clock::now() + pause);
     };
     reached(options_.observer, Step::before_take_over);
+    bool prepared = false;  // What comes then concerns this partition alone.
     try {
+        make_fence_row(topic, partition);
+        prepared = true;
         take(topic, partition);
     } catch (const PostgresError& error) {
-        failures_.outside_batch(error, &topic, Clock::now() - begun);
+        const auto tried = Clock::now() - begun;
+        if (prepared && failures_.take_over_waits(partition, error, tried)) return;
+        failures_.outside_batch(error, &topic, tried);
         postpone(locked_pause);  // Others' batches go before the next try: a row lock may last.
     } catch (const SinkMismatch& mismatch) {
         failures_.stop_topic(topic, mismatch.what(), options_.first_retry);
@@ -47,7 +52,6 @@ void TakeOver::run(const TopicPartition& partition) {
 }
 
 void TakeOver::take(WriterTopic& topic, const TopicPartition& partition) {
-    make_fence_row(topic, partition);
     FenceState fence = take_fence(topic, partition);
     if (fence.owner.empty()) return settle_refusal(topic, partition, fence);
     log_info("fence.taken", {{"topic", partition.topic},

@@ -23,8 +23,9 @@ class TakeOver : private WriterStep {
     void other_log(WriterTopic& topic, const LogIdentity& now);
 
   private:
-    void take(WriterTopic& topic, const TopicPartition& partition);
+    // Makes what the partition's take-over needs: the topic's setup, and the fence's row.
     void make_fence_row(WriterTopic& topic, const TopicPartition& partition);
+    void take(WriterTopic& topic, const TopicPartition& partition);
     void create_fences(WriterTopic& topic, const TopicPartition& wanted);
     FenceState take_fence(WriterTopic& topic, const TopicPartition& partition);
     void ask_identity(WriterTopic& topic);

@@ -3,7 +3,7 @@
 // each ledger and user of it: a worker, a session of the gateway, once() or an import. Used by one
 // thread, in a worker the writer's; failures are PostgresErrors. The order of calls:
 // - partitions_taken;
-// - catch_up, outside of transactions;
+// - catch_up or follow, outside of transactions;
 // - any number of transactions. Each is one of these, and one that fails skips to ended:
 //   - claim, confirm, settle, committing, committed, ended;
 //   - claim_as_new, committing, committed, ended;
@@ -108,10 +108,12 @@ class ClaimStore {
     // for them.
     virtual void partitions_taken(Connection&, std::span<const TopicPartition>) {}
     virtual void partitions_lost(std::span<const TopicPartition>) {}
-    // Outside of any transaction: before each attempt, and while the worker has nothing to do. An
-    // attempt may have two transactions: if its one round trip fails, the steps follow without
-    // another call. Reads what others have claimed since the last time.
+    // Outside of any transaction, before each attempt. An attempt may have two transactions: if its
+    // one round trip fails, the steps follow without another call. Reads what others have claimed
+    // since the last time. May pause for a moment if memory is short.
     virtual void catch_up(Connection&) {}
+    // The same without a pause, while the worker has nothing to do: work may arrive meanwhile.
+    virtual void follow(Connection& connection) { catch_up(connection); }
     // Frees the memory that the next catch_up() would replace. Does no I/O.
     virtual void release_discarded() {}
     // Frees the memory of a topic that is stopped. Does no I/O. REQUIRES: each partition is taken

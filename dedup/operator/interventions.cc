@@ -21,10 +21,9 @@ std::optional<QueryResult> in_one_try(Connection& connection, std::string_view s
     } catch (const PostgresError& error) {
         // A lock, a deadlock, or a table that retention has just dropped.
         const std::string& code = error.sqlstate();
-        if (code != sqlstate::lock_not_available && code != sqlstate::deadlock_detected &&
-            code != sqlstate::undefined_table) {
-            throw;
-        }
+        const bool locked =
+            code == sqlstate::lock_not_available || code == sqlstate::deadlock_detected;
+        if (!locked && !table_is_gone(error)) throw;
         return std::nullopt;
     }
 }

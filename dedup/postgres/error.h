@@ -50,6 +50,11 @@ class PostgresError : public std::runtime_error {
     std::source_location where_;
 };
 
+// Whether the error says that a table does not exist: retention dropped it, in most cases.
+inline bool table_is_gone(const PostgresError& error) {
+    return error.sqlstate() == sqlstate::undefined_table;
+}
+
 // Throws the error by which PostgreSQL asks to run a transaction once more (40001).
 [[noreturn]] void try_again(const char* why,
                             const std::source_location& where = std::source_location::current());

@@ -178,7 +178,7 @@ std::vector<ResultStore::Row> ResultStore::read(Connection& connection, const St
             if (!rows.is_null(row, 6)) read.found.attempt = rows.binary_digest(row, 6);
         }
     } catch (const PostgresError& error) {
-        if (error.sqlstate() != sqlstate::undefined_table) throw;
+        if (!table_is_gone(error)) throw;
         try_again("a generation of results was dropped during the read");
     }
     // A key whose lease was deleted and recreated may have a result in an older generation as well:

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "dedup/base/expects.h"
+#include "dedup/claims/log/log_window.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -39,7 +40,7 @@ ClaimCount count_claims(Connection& connection, int ledger, std::int64_t generat
             {{"ledger", std::to_string(ledger)}, {"generation", std::to_string(generation)}});
         return {count.integer(0, 0), true};
     } catch (const PostgresError& error) {
-        if (error.sqlstate() != sqlstate::undefined_table) throw;
+        if (!table_is_gone(error)) throw;
         return {};  // retention has dropped it meanwhile
     }
 }

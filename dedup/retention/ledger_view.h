@@ -108,10 +108,6 @@ std::string_view to_text(Rotation rotation);
 // fingerprints, that estimate is too high as well.
 std::int64_t estimated_claims(std::int64_t bytes, StoreKind store = StoreKind::table);
 
-// A generation with fewer claims is not sealed for lack of memory. They take 2 to 11 MB, and each
-// sealed generation costs every batch a probe.
-inline constexpr std::int64_t fewest_claims_by_memory = 100'000;
-
 // An empty generation is kept at any age: sealing it would cost every batch one more probe, for
 // nothing.
 Rotation rotation_due(const CurrentGeneration& current, const LedgerOptions& options);

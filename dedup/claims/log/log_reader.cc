@@ -124,9 +124,14 @@ void ask_segment(Transaction& transaction, const std::string& ending, std::span<
 // Before each batch while recent claims take more memory than they may.
 constexpr auto pause_if_over = std::chrono::milliseconds(20);
 
+// No ledger pauses for the memory of others, nor for a generation that retention leaves open: that
+// may last for hours.
+bool sealing_frees_memory(int ledger, const LogWindows& windows) {
+    return windows.bytes() > windows.limit() && windows.holds_much(ledger);
+}
+
 // Returns whether the process holds no more than its limit. If it holds more, drops filters of
-// these windows, and pauses if that is not enough. No ledger pauses for the memory of others: that
-// would last until those are read again.
+// these windows, and looks for segments soon if that is not enough.
 bool within_limit(int ledger, std::span<LogWindow* const> mine, const LogWindows& windows) {
     const std::size_t limit = windows.limit();
     const std::size_t bytes = windows.bytes();
@@ -134,50 +139,55 @@ bool within_limit(int ledger, std::span<LogWindow* const> mine, const LogWindows
     // Each window drops the same, so that the oldest filters of all partitions go first. A batch
     // then looks its claims up in few segments.
     for (LogWindow* window : mine) window->drop_filters((bytes - limit) / mine.size() + 1);
-    if (windows.bytes() > limit && windows.holds_much(ledger)) {
+    if (sealing_frees_memory(ledger, windows)) {
         for (LogWindow* window : mine) window->look_for_segments_soon();
-        std::this_thread::sleep_for(pause_if_over);
     }
     return false;
 }
 
-// Returns whether another window's filters may be read, too: there is time, and may be room.
-bool read_filters_of(Connection& connection, int ledger, LogWindow& window,
-                     const LogWindows& windows, LogWindow::Clock::time_point until) {
-    if (window.filter_under_way.exchange(true)) return true;
-    // Set to false however this ends.
-    const std::unique_ptr<LogWindow, void (*)(LogWindow*)> mine(
-        &window, [](LogWindow* of) { of->filter_under_way = false; });
-    const std::size_t limit = windows.limit();
-    std::int64_t before = LogWindow::all_generations;
-    do {
-        const std::optional<LogWindow::MissingFilter> missing = window.missing_filter(before);
-        if (!missing) return true;
-        // Some room is left for recent claims, or filters would be read and dropped in turn.
-        if (windows.bytes() >= limit - limit / 8) return false;
-        const QueryResult row =
-            connection.prepared(sql::segment_filters, {missing->number},
-                                log_names(ledger, missing->generation, missing->merge), true);
-        if (row.rows() == 0) {
-            // The segment was merged into another (see publish_merge), or a conversion was cut
-            // short before it wrote this filter. Filters of earlier segments exist all the same.
-            window.look_for_segments_soon();
-            before = missing->generation;
-            continue;
+// A window that this worker alone reads filters into, for as long as this lives.
+struct LackingWindow {
+    std::unique_ptr<LogWindow, void (*)(LogWindow*)> window;
+    LogWindow::MissingFilter next;
+    std::int64_t before = LogWindow::all_generations;  // only filters of earlier segments are read
+};
+
+// Those that lack filters, but not those that another worker reads filters into.
+std::vector<LackingWindow> lacking(std::span<LogWindow* const> mine) {
+    std::vector<LackingWindow> found;
+    for (LogWindow* window : mine) {
+        if (window->filter_under_way.exchange(true)) continue;
+        LackingWindow one{{window, [](LogWindow* of) { of->filter_under_way = false; }}, {}};
+        if (const auto missing = window->missing_filter()) {
+            one.next = *missing;
+            found.push_back(std::move(one));
         }
-        window.put_filter(*missing, FuseFilter(row.text(0, 0)));
-    } while (LogWindow::Clock::now() < until);
-    return false;
+    }
+    return found;
+}
+
+// Reads the window's next filter, and finds the one after that. Returns whether there is one.
+bool read_next_filter(Connection& connection, int ledger, LackingWindow& of) {
+    const LogWindow::MissingFilter& next = of.next;
+    const QueryResult row = connection.prepared(
+        sql::segment_filters, {next.number}, log_names(ledger, next.generation, next.merge), true);
+    if (row.rows() == 0) {
+        // The segment was merged into another (see publish_merge), or a conversion was cut short
+        // before it wrote this filter. Filters of earlier segments exist all the same.
+        of.window->look_for_segments_soon();
+        of.before = next.generation;
+    } else {
+        of.window->put_filter(next, FuseFilter(row.text(0, 0)));
+    }
+    const auto missing = of.window->missing_filter(of.before);
+    if (missing) of.next = *missing;
+    return missing.has_value();
 }
 
 }  // namespace
 
 std::string log_server(Connection& connection) {
     return std::string(connection.query(sql::log_server, {}).text(0, 0));
-}
-
-bool table_is_gone(const PostgresError& error) {
-    return error.sqlstate() == sqlstate::undefined_table;
 }
 
 LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::Position& at,
@@ -233,15 +243,27 @@ bool read_on(Connection& connection, const LogScope& scope, LogWindow& window) {
 }
 
 bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const> mine,
-                  const LogWindows& windows, std::chrono::milliseconds time) {
+                  LogWindows& windows, std::chrono::milliseconds time) {
     const auto until = LogWindow::Clock::now() + time;
     if (!within_limit(ledger, mine, windows)) return false;
-    for (LogWindow* window : mine) {
-        // Ask this first: the more partitions, the longer it takes to count all windows' bytes.
-        if (!window->missing_filter()) continue;
-        if (!read_filters_of(connection, ledger, *window, windows, until)) break;
+    const std::size_t limit = windows.limit();
+    std::vector<LackingWindow> left = lacking(mine);
+    // Some room is left for recent claims, or filters would be read and dropped in turn.
+    while (!left.empty() && windows.bytes() < limit - limit / 8) {
+        // The newest of all windows, as within_limit() drops the oldest of all. Otherwise the first
+        // windows would have the whole room, and the others would look up each claim.
+        const auto newest = std::ranges::max_element(
+            left, {}, [](const LackingWindow& one) { return one.next.generation; });
+        if (!read_next_filter(connection, ledger, *newest)) left.erase(newest);
+        const auto now = LogWindow::Clock::now();
+        windows.filters_read(now);
+        if (now >= until) break;
     }
     return true;
+}
+
+void pause_for_sealing(int ledger, const LogWindows& windows) {
+    if (sealing_frees_memory(ledger, windows)) std::this_thread::sleep_for(pause_if_over);
 }
 
 void verify(Transaction& transaction, int ledger, std::span<const LogWindow::Suspect> suspects,

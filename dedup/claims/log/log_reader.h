@@ -52,17 +52,17 @@ bool follow_segments(Connection& connection, const LogScope& scope, LogWindow& w
 LogLook look_at(Connection& connection, const LogScope& scope, const LogWindow::Position& at,
                 std::size_t limit);
 
-// Whether the error says that a table does not exist (42P01): retention dropped it.
-bool table_is_gone(const PostgresError& error);
-
-// Reads filters that the segments of these windows lack, a window's newest segment first: at least
-// one, and more as long as `time` lasts and the process's windows have room. If the process holds
-// more than its limit, drops filters of these windows instead; if that is not enough, and the
-// ledger has many recent claims, also pauses for a moment, since retention seals them meanwhile.
-// Returns whether the process was within its limit. Outside of any transaction. Without its filter
-// each claim is looked up in the segment. REQUIRES: there is a window.
+// Reads filters that the segments of these windows lack, those of the newest segments first: at
+// least one, and more as long as `time` lasts and the process's windows have room. If the process
+// holds more than its limit, drops filters of these windows instead, and returns false. Outside of
+// any transaction. Without its filter each claim is looked up in the segment. REQUIRES: there is a
+// window.
 bool read_filters(Connection& connection, int ledger, std::span<LogWindow* const> mine,
-                  const LogWindows& windows, std::chrono::milliseconds time);
+                  LogWindows& windows, std::chrono::milliseconds time);
+
+// Before a batch of a process that held more than its limit: if it still does, and the ledger has
+// many recent claims that become filters soon, pauses for a moment.
+void pause_for_sealing(int ledger, const LogWindows& windows);
 
 // Looks up the claims that filters said yes to, and answers for those that a segment really holds.
 // In the transaction of the batch, a statement for each segment. REQUIRES: the suspects are in the

@@ -24,10 +24,6 @@ constexpr int most_joins = 3;
 // For the transactions that this one relies on, with the sink's rows locked: one of those may want
 // the same row and wait for us.
 constexpr auto longest_wait = 200ms;
-// A worker that reads filters spends a third of its time on that, so that batches continue
-// meanwhile, and never holds one up for longer than this.
-constexpr auto longest_reading = 200ms;
-constexpr auto shortest_reading = 5ms;
 
 }  // namespace
 
@@ -81,6 +77,12 @@ void LogStore::read_to_end(Connection& connection) {
 }
 
 void LogStore::catch_up(Connection& connection) {
+    if (!read_news(connection)) pause_for_sealing(ledger_, *windows_);
+}
+
+void LogStore::follow(Connection& connection) { read_news(connection); }
+
+bool LogStore::read_news(Connection& connection) {
     join(connection);
     if (must_read_ || LogWindow::Clock::now() >= window_->last_look.load() + read_every) {
         read_to_end(connection);
@@ -88,22 +90,19 @@ void LogStore::catch_up(Connection& connection) {
         // A busy worker reads the log only inside its transactions, which do not look for segments.
         follow_segments(connection, {ledger_}, *window_);
     }
-    read_missing_filters(connection);
+    return read_missing_filters(connection);
 }
 
-void LogStore::read_missing_filters(Connection& connection) {
-    const auto since = LogWindow::Clock::now() - filters_read_at_;
-    const auto time = std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(since / 2),
-                                 std::chrono::milliseconds(shortest_reading),
-                                 std::chrono::milliseconds(longest_reading));
+bool LogStore::read_missing_filters(Connection& connection) {
+    const auto time = windows_->reading_time(LogWindow::Clock::now());
     try {
         LogWindow* const mine = window_.get();
-        read_filters(connection, ledger_, {&mine, 1}, *windows_, time);
+        return read_filters(connection, ledger_, {&mine, 1}, *windows_, time);
     } catch (const PostgresError& error) {
         if (!table_is_gone(error)) throw;
         look_for_segments();
+        return true;
     }
-    filters_read_at_ = LogWindow::Clock::now();
 }
 
 void LogStore::look_for_segments() {

@@ -18,6 +18,7 @@ class LogStore final : public ClaimStore {
     LogStore(int ledger, int source, std::shared_ptr<LogWindows> windows);
     ~LogStore() override;
     void catch_up(Connection& connection) override;
+    void follow(Connection& connection) override;
     void release_discarded() override;
     void release_all() override;
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
@@ -43,7 +44,10 @@ class LogStore final : public ClaimStore {
     static constexpr std::size_t first_most_news = 32;
     void join(Connection& connection);
     void read_to_end(Connection& connection);
-    void read_missing_filters(Connection& connection);
+    // Reads what others have claimed, and filters. Returns whether the process was within its limit
+    // of memory.
+    bool read_news(Connection& connection);
+    bool read_missing_filters(Connection& connection);
     // A table that the window knows is gone: retention dropped it, or merged it into another.
     void look_for_segments();
     std::vector<ClaimAnswer> look_up(std::span<const Claim> claims);
@@ -86,7 +90,6 @@ class LogStore final : public ClaimStore {
     // The statements of append_as_new() were sent: nothing else was appended, or they have failed.
     bool alone_ = false;
     bool must_read_ = true;  // before the next batch
-    LogWindow::Clock::time_point filters_read_at_{};
     // How many batches are read with the lock held; more after a batch for which it was too few.
     std::size_t most_news_ = first_most_news;
 };

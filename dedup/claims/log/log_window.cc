@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <ranges>
-#include <set>
 
 #include "dedup/base/expects.h"
 
@@ -279,13 +278,18 @@ std::size_t LogWindow::bytes() const {
     return bytes;
 }
 
-LogWindow::RecentBytes LogWindow::recent_bytes(std::int64_t generation) const {
+LogWindow::RecentClaims LogWindow::recent_claims(std::int64_t generation) const {
     const ReadLock lock(mutex_);
-    RecentBytes recent;
+    RecentClaims recent;
     for (const auto& [number, one] : generations_) {
         const std::size_t bytes = one.digests.bytes();
         recent.all += bytes;
         if (number == generation) recent.of_generation += bytes;
+        if (number < position_.generation) {
+            recent.sealed += bytes;
+        } else {
+            recent.open_claims += one.digests.size();
+        }
     }
     return recent;
 }
@@ -302,87 +306,6 @@ LookVerdict judge(const LogState& state, const LogWindow::Position& position, st
         return LookVerdict::more;
     }
     return LookVerdict::complete;
-}
-
-std::size_t LogWindows::bytes() const {
-    const MutexLock lock(mutex_);
-    std::size_t bytes = 0;
-    for (const auto& [ledger, one] : all_) {
-        if (const auto window = one.lock()) bytes += window->bytes();
-    }
-    return bytes;
-}
-
-LogWindows::Recent LogWindows::recent(int ledger, std::int64_t generation) const {
-    Recent found;
-    std::set<int> ledgers;
-    const MutexLock lock(mutex_);
-    for (const auto& [number, one] : all_) {
-        const auto window = one.lock();
-        if (!window) continue;
-        const LogWindow::RecentBytes bytes = window->recent_bytes(generation);
-        if (bytes.all == 0) continue;
-        found.all += bytes.all;
-        ledgers.insert(number);
-        if (number != ledger) continue;
-        found.of_ledger += bytes.all;
-        found.of_generation += bytes.of_generation;
-    }
-    found.ledgers = ledgers.size();
-    return found;
-}
-
-std::size_t LogWindows::enough(const Recent& found, std::size_t held) const {
-    const std::size_t others = found.all - held;
-    const std::size_t half = limit_ / 2;
-    const std::size_t left = half > others ? half - others : 0;
-    // Half of the limit is always enough. Otherwise sealed claims that stay in memory, such as
-    // those of a stopped worker, would keep the generation open for as long as they stay.
-    const std::size_t share = std::min(found.all / found.ledgers, half);
-    return std::max({left, share, std::size_t{1}});
-}
-
-double LogWindows::fullness(int ledger, std::int64_t generation) const {
-    const Recent found = recent(ledger, generation);
-    // What is held of other generations is sealed already, or is another ledger's.
-    const std::size_t held = found.of_generation;
-    if (held == 0) return 0;
-    return static_cast<double>(held) / static_cast<double>(enough(found, held));
-}
-
-bool LogWindows::holds_much(int ledger) const {
-    const Recent found = recent(ledger, 0);
-    return found.of_ledger > 0 && found.of_ledger >= enough(found, found.of_ledger);
-}
-
-std::shared_ptr<LogWindow> LogWindows::make_one(int ledger) {
-    std::erase_if(all_, [](const auto& one) { return one.second.expired(); });
-    auto window = std::make_shared<LogWindow>();
-    all_.emplace_back(ledger, window);
-    return window;
-}
-
-std::shared_ptr<LogWindow> LogWindows::make(int ledger) {
-    const MutexLock lock(mutex_);
-    return make_one(ledger);
-}
-
-std::shared_ptr<LogWindow> LogWindows::join(const std::string& server, int ledger) {
-    const MutexLock lock(mutex_);
-    std::weak_ptr<LogWindow>& known = windows_[{server, ledger}];
-    std::shared_ptr<LogWindow> window = known.lock();
-    if (!window || window->discarded) {
-        window = make_one(ledger);
-        known = window;
-        // Servers come and go; a window that is no longer used is forgotten.
-        std::erase_if(windows_, [](const auto& entry) { return entry.second.expired(); });
-    }
-    return window;
-}
-
-void LogWindows::discard(const std::shared_ptr<LogWindow>& window) {
-    const MutexLock lock(mutex_);
-    window->discarded = true;
 }
 
 }  // namespace onceward

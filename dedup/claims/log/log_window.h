@@ -150,13 +150,15 @@ class LogWindow {
 
     std::size_t size() const;
     std::size_t bytes() const;
-    // How many of these bytes are claims that it holds one by one: those of all generations, and
-    // those of this one.
-    struct RecentBytes {
+    // How many of these bytes are claims that it holds one by one: those of all generations, those
+    // of this one, and those of the sealed ones. And how many claims are not sealed yet.
+    struct RecentClaims {
         std::size_t all = 0;
         std::size_t of_generation = 0;
+        std::size_t sealed = 0;
+        std::size_t open_claims = 0;
     };
-    RecentBytes recent_bytes(std::int64_t generation) const;
+    RecentClaims recent_claims(std::int64_t generation) const;
 
     // See LogWindows::discard().
     std::atomic<bool> discarded{false};
@@ -200,6 +202,10 @@ enum class LookVerdict : std::uint8_t {
 LookVerdict judge(const LogState& state, const LogWindow::Position& position, std::size_t batches,
                   std::size_t limit);
 
+// A generation with fewer claims is not sealed for lack of memory. They take 2 to 11 MB, and each
+// sealed generation costs every batch a probe.
+inline constexpr std::int64_t fewest_claims_by_memory = 100'000;
+
 // The windows of a process: one for each ledger and server, shared by the workers whose sessions
 // are with that server. Thread-safe; made by the composition root, and outlives its users. Throws
 // only std::bad_alloc.
@@ -219,8 +225,14 @@ class LogWindows {
     // hold at least their share, since sealing a small generation frees little. A generation that
     // takes half of the limit always reaches it. 0: nothing is held.
     double fullness(int ledger, std::int64_t generation) const;
-    // Whether the ledger's recent claims are that many, those of sealed generations included.
+    // Whether those of the ledger's recent claims that can become filters are that many: those of
+    // sealed generations, and those of an open one that is large enough to be sealed.
     bool holds_much(int ledger) const;
+    // How long a worker may read filters before its next batch: half of the time since one of the
+    // process's workers last read some. So a worker's topics, which take turns, spend a third of
+    // its time on that together, and batches continue meanwhile.
+    std::chrono::milliseconds reading_time(LogWindow::Clock::time_point now) const;
+    void filters_read(LogWindow::Clock::time_point now) { filters_read_at_ = now; }
     // A window that no other worker shares, which counts towards the limit.
     std::shared_ptr<LogWindow> make(int ledger);
     // `server`: as sql::log_server names it. DANGER: sessions with two servers, one of which may
@@ -231,12 +243,11 @@ class LogWindows {
     void discard(const std::shared_ptr<LogWindow>& window);
 
   private:
-    // How many bytes the recent claims of the process take, of one ledger, and of one generation.
+    // How many bytes the recent claims of the process take.
     struct Recent {
         std::size_t all = 0;
-        std::size_t ledgers = 0;  // that have any
-        std::size_t of_ledger = 0;
-        std::size_t of_generation = 0;
+        std::size_t ledgers = 0;         // that have any
+        LogWindow::RecentClaims ledger;  // of one of them, and of one of its generations
     };
     Recent recent(int ledger, std::int64_t generation) const;
     // From how many bytes on it is of use that the `held` ones become filters. REQUIRES: there are
@@ -245,6 +256,7 @@ class LogWindows {
     std::shared_ptr<LogWindow> make_one(int ledger) ONCEWARD_REQUIRES(mutex_);
 
     const std::size_t limit_;
+    std::atomic<LogWindow::Clock::time_point> filters_read_at_{LogWindow::Clock::time_point{}};
     mutable Mutex mutex_;
     std::map<std::pair<std::string, int>, std::weak_ptr<LogWindow>> windows_
         ONCEWARD_GUARDED_BY(mutex_);

@@ -84,7 +84,7 @@ void PartitionLogStore::move_on(const QueryResult& current) {
 // A window is read only at the take-over; later its sealed generations become filters. Each call
 // looks for one window, so that no batch waits for all of them. It takes the one whose look has
 // been due for longest: if there are many, the last ones would otherwise never have their turn.
-void PartitionLogStore::follow(Connection& connection) {
+void PartitionLogStore::look_at_one_window(Connection& connection) {
     const auto first = std::ranges::min_element(parts_, {}, [](const auto& entry) {
         return entry.second.window->next_segments_look.load();
     });
@@ -101,7 +101,7 @@ void PartitionLogStore::follow(Connection& connection) {
     }
 }
 
-void PartitionLogStore::read_missing_filters(Connection& connection) {
+bool PartitionLogStore::read_missing_filters(Connection& connection) {
     bool missing = false;
     std::vector<LogWindow*> mine;
     for (auto& [partition, part] : parts_) {
@@ -109,20 +109,29 @@ void PartitionLogStore::read_missing_filters(Connection& connection) {
         mine.push_back(part.window.get());
     }
     const auto now = LogWindow::Clock::now();
-    if (mine.empty() || (!missing && now < next_count_)) return;
+    if (mine.empty() || (!missing && now < next_count_)) return true;
     try {
-        const bool fits = read_filters(connection, ledger_, mine, *windows_, longest_filter_wait);
+        const auto time = std::min(longest_filter_wait, windows_->reading_time(now));
+        const bool fits = read_filters(connection, ledger_, mine, *windows_, time);
         // Beyond the limit each batch counts, and waits.
         next_count_ = fits ? now + count_every : LogWindow::Clock::time_point{};
+        return fits;
     } catch (const PostgresError& error) {
         // Dropped meanwhile: a batch sees that.
         if (!table_is_gone(error)) throw;
+        return true;
     }
 }
 
 void PartitionLogStore::catch_up(Connection& connection) {
+    if (!read_news(connection)) pause_for_sealing(ledger_, *windows_);
+}
+
+void PartitionLogStore::follow(Connection& connection) { read_news(connection); }
+
+bool PartitionLogStore::read_news(Connection& connection) {
     if (!must_load_) {
-        follow(connection);
+        look_at_one_window(connection);
         return read_missing_filters(connection);
     }
     std::vector<TopicPartition> all;
@@ -135,6 +144,7 @@ void PartitionLogStore::catch_up(Connection& connection) {
     PartitionLogStore read(ledger_, source_, windows_);
     read.partitions_taken(connection, all);
     *this = std::move(read);
+    return true;
 }
 
 // The next catch_up() looks at the generations, and then all windows forget what has expired. Their

@@ -23,6 +23,7 @@ class PartitionLogStore final : public ClaimStore {
                           std::span<const TopicPartition> partitions) override;
     void partitions_lost(std::span<const TopicPartition> partitions) override;
     void catch_up(Connection& connection) override;
+    void follow(Connection& connection) override;
     std::optional<std::vector<ClaimAnswer>> claim(Transaction& transaction,
                                                   std::span<const Claim> claims) override;
     std::vector<std::vector<ClaimPlace>> places(Transaction& transaction,
@@ -45,8 +46,11 @@ class PartitionLogStore final : public ClaimStore {
         std::int64_t seq = 0;
     };
     void load(Connection& connection, Partition partition);
-    void follow(Connection& connection);
-    void read_missing_filters(Connection& connection);
+    // Reads what became a segment, and filters. Returns whether the process was within its limit of
+    // memory.
+    bool read_news(Connection& connection);
+    void look_at_one_window(Connection& connection);
+    bool read_missing_filters(Connection& connection);
     void segment_was_dropped();
     // `current`: the row of sql::log_current.
     void move_on(const QueryResult& current);

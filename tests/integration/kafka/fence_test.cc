@@ -8,6 +8,8 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <thread>
 
 #include "dedup/server/frozen_session_guard.h"
 #include "lab/embedded/child_process.h"
@@ -185,6 +187,58 @@ TEST(Ledgers, OneThatCannotBeReadStopsItsOwnTopicAloneAlsoWithoutMessages) {
         return scene.database().number("SELECT count(*) FROM others") == 20;
     }));
     EXPECT_EQ(worker.finished(), std::nullopt);
+}
+
+// When the first topic's ledger is followed, a message comes.
+struct FollowedLedgers {
+    std::function<void()> send;
+    std::atomic<bool> sends = false;
+    std::atomic<bool> sent = false;
+    std::atomic<bool> claimed = false;
+    std::atomic<int> followed_meanwhile = 0;
+};
+
+class SlowLedger final : public ClaimStore {
+  public:
+    SlowLedger(FollowedLedgers& all, bool first) : all_(all), first_(first) {}
+    void catch_up(Connection&) override {}
+    void follow(Connection&) override {
+        if (all_.sent && !all_.claimed) ++all_.followed_meanwhile;
+        if (!first_ || !all_.sends.exchange(false)) return;
+        all_.send();
+        std::this_thread::sleep_for(1s);  // The reader has the message by then.
+        all_.sent = true;
+    }
+    std::optional<std::vector<ClaimAnswer>> claim(Transaction&,
+                                                  std::span<const Claim> claims) override {
+        all_.claimed = all_.sent.load();
+        return std::vector<ClaimAnswer>(claims.size());
+    }
+
+  private:
+    FollowedLedgers& all_;
+    bool first_;
+};
+
+TEST(Ledgers, AMessageThatComesWhileOneIsFollowedDoesNotWaitForTheOthers) {
+    FollowedLedgers ledgers;
+    Scene scene;
+    ledgers.send = [&] { scene.send(1); };
+    WorkerOptions options = scene.options();
+    scene.add_other_topic(options);
+    for (std::size_t topic = 0; topic < options.topics.size(); ++topic) {
+        options.topics[topic].claims = [&ledgers, topic](const RegisteredLedger&) {
+            return std::make_unique<SlowLedger>(ledgers, topic == 0);
+        };
+    }
+    Worker& worker = scene.start(std::move(options));
+    scene.send(1);
+    ASSERT_TRUE(scene.all_applied());
+    ASSERT_TRUE(eventually(patience, [&] { return worker.status().partitions == 2; }));
+    ledgers.sends = true;
+    EXPECT_TRUE(eventually(patience, [&] { return ledgers.claimed.load(); }));
+    EXPECT_EQ(ledgers.followed_meanwhile, 0);
+    EXPECT_TRUE(scene.all_applied());
 }
 
 TEST(Ledgers, AHaltedTopicReleasesTheMemoryOfItsLedger) {

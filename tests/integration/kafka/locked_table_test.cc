@@ -131,6 +131,35 @@ TEST(ALockedTable, DoesNotHoldUpAPartitionThatLeaves) {
     scene.expect_all_once();
 }
 
+// The worker has two topics, so that a topic in trouble is set aside.
+TEST(ALockedFence, DoesNotHoldUpTheTopicsOtherPartitions) {
+    Scene scene({.partitions = 2});
+    const auto options = [&scene] {
+        WorkerOptions options = scene.options();
+        options.postgres.lock_timeout = 300ms;
+        return options;
+    };
+    WorkerOptions first = options();
+    const std::string other = scene.add_other_topic(first);
+    scene.start(std::move(first));
+    scene.send(20);
+    ASSERT_TRUE(scene.all_applied());
+    scene.stop_all();
+    support::Database blocker(scene.schema().server().dsn);
+    blocker.execute("BEGIN; SELECT FROM " + scene.schema().name() + ".fences WHERE topic = '" +
+                    scene.topic() + "' AND partition = 0 FOR UPDATE");
+    const CapturedLog log;
+    WorkerOptions second = options();
+    second.topics.push_back(scene.worker_topic(other, "others"));
+    scene.start(std::move(second));
+    ASSERT_TRUE(log.says("partition.waits"));
+    scene.send(10, 1);
+    EXPECT_TRUE(scene.all_applied());
+    blocker.execute("COMMIT");
+    scene.send(10);
+    scene.expect_all_once();
+}
+
 // A trigger that asks for another try of one row, at once and always: the row is at fault then.
 TEST_F(LockedTable, ASinkThatAlwaysSaysToTryAgainHoldsUpItsOwnTopicAloneAndNotForEver) {
     start(10s);

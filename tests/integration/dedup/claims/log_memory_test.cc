@@ -6,6 +6,7 @@
 #include "dedup/claims/log/log_reader.h"
 #include "dedup/claims/log/partition_log_store.h"
 #include "dedup/retention/retention.h"
+#include "dedup/retention/sealing.h"
 #include "tests/integration/dedup/core_fixture.h"
 
 namespace onceward::support {
@@ -101,12 +102,30 @@ TEST_P(LogMemoryTest, RecentClaimsOverTheLimitBecomeFiltersSoonAfterTheyAreSeale
     begin(std::size_t{100} << 10);
     ASSERT_EQ(claim(0, 8000), 8000);
     ASSERT_GT(windows_->bytes(), windows_->limit());
-    seal();
+    rotate();
+    ASSERT_EQ(claim(8000, 1), 1) << "of the next generation";
+    ASSERT_TRUE(seal_oldest(leader_, registered_.ledger, small_shards).sealed);
+    ASSERT_EQ(drop_sealed_logs(leader_, registered_.ledger), 1);
     EXPECT_TRUE(eventually(10s, [&] {
         claims_->catch_up(leader_);
         return windows_->bytes() <= windows_->limit();
     }));
-    EXPECT_EQ(claim(0, 8000), 0);
+    EXPECT_EQ(claim(0, 8001), 0);
+}
+
+// Work that arrives would wait for the pause.
+TEST_P(LogMemoryTest, OnlyABatchPausesWhileClaimsOverTheLimitBecomeFilters) {
+    begin(std::size_t{100} << 10);
+    ASSERT_EQ(claim(0, 8000), 8000);
+    rotate();
+    ASSERT_EQ(claim(8000, 1), 1) << "of the next generation";
+    ASSERT_GT(windows_->bytes(), windows_->limit());
+    const auto begun = LogWindow::Clock::now();
+    claims_->catch_up(leader_);
+    const auto caught_up = LogWindow::Clock::now();
+    EXPECT_GE(caught_up - begun, 20ms);
+    for (int i = 0; i < 100; ++i) claims_->follow(leader_);
+    EXPECT_LT(LogWindow::Clock::now() - caught_up, 100 * 20ms);
 }
 
 // Its bytes would count towards the limit of the process for as long as its topic is stopped.

@@ -144,6 +144,37 @@ TEST_F(PartitionSegmentTest, EachWindowGoesOverToTheFiltersInItsTurn) {
     EXPECT_TRUE(store.window(Partition{1}).has_segment(1, 0));
 }
 
+// Otherwise the first partition would have the whole room, and the others would look up each claim.
+TEST_F(PartitionSegmentTest, TheFiltersOfTheNewestSegmentAreReadFirstForAllPartitions) {
+    CoreWorker worker(log_, sink_, options());
+    for (const int first : {0, 100}) {
+        for (const int partition : {0, 1}) apply(worker, partition, first, 100);
+        seal({});
+    }
+    const auto store_with = [&](const std::shared_ptr<LogWindows>& windows) {
+        PartitionLogStore store(registered_.ledger, registered_.source, windows);
+        for (const int partition : {0, 1}) take(store, leader_, partition);
+        return store;
+    };
+    const auto all = std::make_shared<LogWindows>();
+    PartitionLogStore whole = store_with(all);
+    ASSERT_TRUE(eventually(10s, [&] {
+        whole.catch_up(leader_);
+        return !whole.window(Partition{0}).missing_filter() &&
+               !whole.window(Partition{1}).missing_filter();
+    }));
+    const auto two = std::make_shared<LogWindows>(all->bytes() / 2);
+    PartitionLogStore store = store_with(two);
+    ASSERT_TRUE(eventually(10s, [&] {
+        store.catch_up(leader_);
+        return two->bytes() >= two->limit() - two->limit() / 8;
+    }));
+    for (const int partition : {0, 1}) {
+        ASSERT_TRUE(store.window(Partition{partition}).missing_filter());
+        EXPECT_EQ(store.window(Partition{partition}).missing_filter()->generation, 1);
+    }
+}
+
 // A worker that did not read for long finds its log gone, and reads again.
 TEST_F(PartitionSegmentTest, ABatchForALogThatIsGoneIsDoneAnew) {
     CoreWorker worker(log_, sink_, options());

@@ -353,6 +353,37 @@ TEST_F(AssignmentTest, UnansweredTakeOversLeaveMostOfTheTimeToThePartitionsThatA
     EXPECT_GE(batches, 7min);
 }
 
+// The brokers do not say where a new topic begins, since one of its partitions has no leader. Each
+// take-over asks the same question.
+TEST_F(AssignmentTest, ANewTopicThatGetsNoAnswerTakesAFifthOfTheTimeHoweverManyPartitionsItHas) {
+    assignment_.assigned(partition_);
+    read_from(0);
+    for (int number = 0; number < 20; ++number) assignment_.assigned({"new", Partition{number}});
+    std::chrono::milliseconds blocked{};
+    auto now = now_;
+    while (now < now_ + 10min) {
+        if (const auto partition = assignment_.next_take_over(now)) {
+            now += 5s;
+            blocked += 5s;
+            assignment_.unanswered(*partition, now, 5s, 0);
+        } else {
+            EXPECT_GT(assignment_.next_due(), now);
+            now += 100ms;
+        }
+    }
+    EXPECT_LE(5 * blocked, now - now_);
+}
+
+// Its other partitions have fences, so that their take-overs may not ask at all.
+TEST_F(AssignmentTest, OfATopicWithAFenceOnlyThePartitionThatGotNoAnswerHasTheLongPause) {
+    const TopicPartition added{"topic", Partition{1}};
+    const TopicPartition away{"topic", Partition{2}};
+    for (const TopicPartition& one : {partition_, added, away}) assignment_.assigned(one);
+    read_from(0);
+    EXPECT_EQ(assignment_.unanswered(away, now_, 5s, 1), now_ + 20s);
+    EXPECT_EQ(assignment_.next_take_over(now_ + 5s), added);
+}
+
 // Otherwise each lost session of PostgreSQL would begin the questions again.
 TEST_F(AssignmentTest, ThePauseAfterAnUnansweredTakeOverOutlivesTheSession) {
     assignment_.assigned(partition_);

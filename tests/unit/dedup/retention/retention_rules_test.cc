@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "dedup/claims/log/log_window.h"
 #include "dedup/retention/ledger_view.h"
 
 namespace onceward {

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstring>
+#include <vector>
+
 #include "dedup/claims/log/log_window.h"
 #include "tests/unit/dedup/messages.h"
 
@@ -73,19 +77,79 @@ TEST(LogWindows, OfSeveralLedgersTheLargestGenerationIsFullFirst) {
     EXPECT_GE(windows.fullness(2, 1), 1);
 }
 
+// A window that knows of the second generation, so that the first one is sealed.
+std::shared_ptr<LogWindow> window_after_a_rotation(LogWindows& windows, int ledger) {
+    std::shared_ptr<LogWindow> window = windows.make(ledger);
+    window->begin({.generation = 1});
+    window->next_generation(2);
+    return window;
+}
+
 // Batches of a ledger that holds little do not wait: sealing its claims would free little.
 TEST(LogWindows, ALedgerHoldsMuchFromItsShareOfAllRecentClaimsOn) {
     LogWindows windows(1024);
-    const std::shared_ptr<LogWindow> small = windows.make(1);
+    const std::shared_ptr<LogWindow> small = window_after_a_rotation(windows, 1);
     hold_claim(*small, 1, digest(1));
     EXPECT_FALSE(windows.holds_much(1)) << "alone, but less than half of the limit";
-    const std::shared_ptr<LogWindow> large = windows.make(2);
-    for (std::uint8_t key = 1; key <= 20; ++key) {
-        hold_claim(*large, key <= 10 ? 1 : 2, digest(key));
-    }
+    const std::shared_ptr<LogWindow> large = window_after_a_rotation(windows, 2);
+    for (std::uint8_t key = 1; key <= 20; ++key) hold_claim(*large, 1, digest(key));
+    hold_claim(*large, 2, digest(21));
     EXPECT_FALSE(windows.holds_much(1));
-    EXPECT_TRUE(windows.holds_much(2)) << "of two generations";
+    EXPECT_TRUE(windows.holds_much(2));
     EXPECT_FALSE(windows.holds_much(3)) << "it holds nothing";
+}
+
+// Otherwise half of these ledgers would pause before each batch until their generations are large
+// enough, for hours, and nothing would be freed.
+TEST(LogWindows, NoLedgerHoldsMuchIfAllAreOverTheLimitWithGenerationsTooSmallToBeSealed) {
+    LogWindows windows(1024);
+    std::vector<std::shared_ptr<LogWindow>> held;
+    for (int ledger = 1; ledger <= 10; ++ledger) {
+        held.push_back(windows.make(ledger));
+        held.back()->begin({.generation = 1});
+        for (std::uint8_t key = 1; key <= ledger; ++key) hold_claim(*held.back(), 1, digest(key));
+    }
+    ASSERT_GT(windows.bytes(), windows.limit());
+    for (int ledger = 1; ledger <= 10; ++ledger) EXPECT_FALSE(windows.holds_much(ledger));
+    held[9]->next_generation(2);
+    EXPECT_TRUE(windows.holds_much(10)) << "its claims are about to become filters";
+    EXPECT_FALSE(windows.holds_much(9));
+}
+
+TEST(LogWindows, ALedgerHoldsMuchFromTheSizeOnAtWhichRetentionSealsItsOpenGeneration) {
+    LogWindows windows(1024);
+    const std::shared_ptr<LogWindow> window = windows.make(1);
+    window->begin({.generation = 1});
+    std::vector<Digest> keys(fewest_claims_by_memory - 1);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        std::memcpy(keys[i].bytes.data() + 8, &i, sizeof i);
+    }
+    const LogBatch batch{1, keys, {}};
+    window->take_in(1, {&batch, 1});
+    EXPECT_FALSE(windows.holds_much(1));
+    hold_claim(*window, 1, digest_of_bytes("one more"));
+    EXPECT_TRUE(windows.holds_much(1));
+}
+
+// A worker's topics take turns, and each of them may lack filters.
+TEST(LogWindows, TheTopicsOfAWorkerReadFiltersForAThirdOfItsTimeTogether) {
+    using namespace std::chrono_literals;
+    LogWindows windows;
+    const LogWindow::Clock::time_point begin{1h};
+    EXPECT_EQ(windows.reading_time(begin), 200ms) << "nothing was read yet";
+    windows.filters_read(begin);
+    EXPECT_EQ(windows.reading_time(begin + 1ms), 5ms);
+    EXPECT_EQ(windows.reading_time(begin + 1h), 200ms);
+    auto now = begin;
+    std::chrono::milliseconds reading{};
+    for (int batch = 0; batch < 100; ++batch) {
+        now += 20ms;
+        const std::chrono::milliseconds read = windows.reading_time(now);
+        reading += read;
+        now += read;
+        windows.filters_read(now);
+    }
+    EXPECT_LE(3 * reading, now - begin);
 }
 
 }  // namespace
