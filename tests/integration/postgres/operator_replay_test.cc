@@ -108,6 +108,20 @@ TEST_F(ReplayByHand, WithoutDedupItIsWrittenDownAndASecondTimeIsAskedFor) {
               0);
 }
 
+TEST_F(ReplayByHand, WithoutDedupOneThatWasEndedHalfWayDoesNotCountAsDone) {
+    const std::vector<std::string> past = all_and({"--without-dedup", "--yes"});
+    EXPECT_EQ(replay(past).exit_code, 0);
+    reopen();
+    EXPECT_THAT(run({"groups", "retire", "billing replay 1", "--yes"}).output,
+                HasSubstr("(read: partition 0 up to offset 1, exclusive)"));
+    EXPECT_THAT(database().value("SELECT details::text FROM audit_log WHERE act = 'groups retire'"),
+                HasSubstr("partition 0 up to offset 1"));
+    const Outcome same = replay(past);
+    EXPECT_EQ(same.exit_code, 64) << same.output;
+    EXPECT_THAT(same.output, HasSubstr("replay 1 of the same range applied 1 message again"));
+    EXPECT_THAT(same.output, HasSubstr("give --from the offset that it had read up to"));
+}
+
 // Its claims went before its schema knew how to keep them.
 TEST_F(ReplayByHand, OneThatGoesOnWithoutItsClaimsIsRefusedUnlessItMayRepeat) {
     EXPECT_EQ(replay(all_and({"--yes"})).exit_code, 0);
