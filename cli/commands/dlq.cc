@@ -216,10 +216,6 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
 Redriven pick_letters(const DlqOptions& options, const Configuration& configuration,
                       DeadLetterFilter filter, const RedriveRules& rules, Connection& connection) {
     if (options.from_topic.empty()) return {pick_for_redrive(connection, filter, rules)};
-    usage_error_if(options.from_topic == options.topic,
-                   "--from-topic is the topic of the dead letters, --topic that of the messages");
-    usage_error_if(!filter.numbers.empty() || !options.file.empty(),
-                   "--from-topic takes letters by their place: leave --number and --payload out");
     LetterIntake intake(connection, {.group = filter.group,
                                      .topic = filter.topic,
                                      .from = options.from_topic,
@@ -236,7 +232,22 @@ Redriven pick_letters(const DlqOptions& options, const Configuration& configurat
     return redriven;
 }
 
+// All letters of the topic are taken into the table: what chose among them would choose too late,
+// and the others would stay there, open.
+void check_from_topic(const DlqOptions& options) {
+    if (options.from_topic.empty()) return;
+    usage_error_if(options.from_topic == options.topic,
+                   "--from-topic is the topic of the dead letters, --topic that of the messages");
+    const DeadLetterFilter& filter = options.filter;
+    const bool chooses = !filter.classes.empty() || !filter.key.empty() || !options.since.empty() ||
+                         !options.until.empty() || !filter.numbers.empty();
+    usage_error_if(chooses || !options.file.empty(),
+                   "--from-topic takes in all letters of --topic: leave --class, --key, --since, "
+                   "--until, --number and --payload out");
+}
+
 int redrive_letters(const DlqOptions& options) {
+    check_from_topic(options);
     const OperatorSetup setup = operator_setup(options, "dlq redrive", options.topic);
     const Configuration& configuration =
         configuration_of(setup, "the brokers are needed: give a configuration with -c");
@@ -318,7 +329,8 @@ void add_redrive_options(CLI::App& command, DlqOptions& options) {
     command
         .add_option("--from-topic", options.from_topic,
                     "First take in the letters of this topic of dead letters, which Onceward, "
-                    "Kafka Connect or Spring wrote, and send those of --topic")
+                    "Kafka Connect or Spring wrote, and send those of --topic; not with --class, "
+                    "--key, --since, --until, --number or --payload")
         ->type_name("TOPIC")
         ->check(not_empty("a topic"));
     offer_reason(command, options.reason, "the audit log");
