@@ -1,12 +1,9 @@
 // What a rewind of fences needs, and what is said of those that were moved.
 
 #include <functional>
-#include <future>
 
 #include "cli/operator/offsets_move.h"
-#include "dedup/postgres/transaction.h"
 #include "tests/integration/postgres/operator_scene.h"
-#include "tests/support/eventually.h"
 
 namespace onceward::operator_tests {
 namespace {
@@ -50,27 +47,7 @@ class Rewind : public Operator {
                                    "--reason", "a test"});
         return run(std::move(more));
     }
-    // What comes of a command that waits for what `locks` holds until `changes` are committed.
-    Outcome beside(const std::string& locks, const std::string& changes,
-                   const std::function<Outcome()>& command) {
-        Connection session(schema_.owner());
-        std::future<Outcome> moving;
-        {
-            OwnedTransaction other(session);
-            other.query(locks);
-            moving = std::async(std::launch::async, command);
-            const std::string waiting = "SELECT count(*) FROM pg_stat_activity WHERE " +
-                                        std::to_string(session.pid()) +
-                                        " = ANY (pg_blocking_pids(pid))";
-            EXPECT_TRUE(support::eventually(std::chrono::seconds(20), [&] {
-                return database().number(waiting) == 1;
-            })) << "it waits for nothing";
-            other.query(changes);
-            other.commit();
-        }
-        return moving.get();
-    }
-    // The same of a rewind that has planned.
+    // The outcome of a rewind that has planned before it waits.
     Outcome rewind_beside(const std::string& locks, const std::string& changes) {
         return beside(locks, changes, [&] { return rewind(0, {"--yes"}); });
     }
