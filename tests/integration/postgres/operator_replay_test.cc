@@ -206,6 +206,25 @@ TEST_F(ReplayByHand, AnOpenOneHoldsItsLedgerBackAndIsNamedUntilItIsRetired) {
     EXPECT_EQ(run(retire).exit_code, 3) << "it has ended";
 }
 
+// As a redrive does. If they locked them in different orders, the two could wait for each other.
+TEST_F(ReplayByHand, LocksDeadLettersInTheOrderOfTheirNumbers) {
+    for (const std::string offset : {"2", "1"}) {
+        database().execute(
+            "INSERT INTO dead_letters (consumer_group, topic, identity, partition, record_offset, "
+            "error_class, reason, attempts) VALUES ('billing', 'orders', 'T', 0, $1, 'sink', "
+            "'why', 1)",
+            {offset});
+    }
+    // The row of the first letter is now the table's last.
+    database().execute("UPDATE dead_letters SET attempts = 2 WHERE record_offset = 2");
+    const std::string letter_at =
+        "SELECT dead_letter FROM {schema}.dead_letters WHERE record_offset = ";
+    const Outcome done = beside(letter_at + "2 FOR UPDATE", letter_at + "1 FOR UPDATE NOWAIT",
+                                [&] { return replay(all_and({"--yes"})); });
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters WHERE resolved_at IS NULL"), 0);
+}
+
 TEST_F(ReplayByHand, OnePastDedupHoldsNothingBack) {
     EXPECT_EQ(replay(all_and({"--without-dedup", "--yes"})).exit_code, 0);
     reopen();
