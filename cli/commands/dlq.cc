@@ -232,20 +232,6 @@ Redriven pick_letters(const DlqOptions& options, const Configuration& configurat
     return redriven;
 }
 
-// All letters of the topic are taken into the table: what chose among them would choose too late,
-// and the others would stay there, open.
-void check_from_topic(const DlqOptions& options) {
-    if (options.from_topic.empty()) return;
-    usage_error_if(options.from_topic == options.topic,
-                   "--from-topic is the topic of the dead letters, --topic that of the messages");
-    const DeadLetterFilter& filter = options.filter;
-    const bool chooses = !filter.classes.empty() || !filter.key.empty() || !options.since.empty() ||
-                         !options.until.empty() || !filter.numbers.empty();
-    usage_error_if(chooses || !options.file.empty(),
-                   "--from-topic takes in all letters of --topic: leave --class, --key, --since, "
-                   "--until, --number and --payload out");
-}
-
 int redrive_letters(const DlqOptions& options) {
     check_from_topic(options);
     const OperatorSetup setup = operator_setup(options, "dlq redrive", options.topic);
@@ -344,7 +330,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
     command->require_subcommand(1);
     using Examples = std::vector<std::pair<std::string, std::string>>;
     const auto add = [&](const char* name, const char* text, int (*work)(const DlqOptions&),
-                         Examples examples) {
+                         Examples examples, const char* failure = "it failed") {
         auto options = std::make_shared<DlqOptions>();
         CLI::App* subcommand = add_operator_command(*command, commands, name, text, options, work);
         add_group_option(*subcommand, *options);
@@ -352,6 +338,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
         end_help(*subcommand,
                  {.examples = std::move(examples),
                   .exit_codes = {{exit_ok, "shown, planned or done"},
+                                 {exit_failure, failure},
                                  {exit_not_found, "no dead letter matches"},
                                  {exit_interrupted, "interrupted; run it again to continue"}}});
         return std::pair(subcommand, options);
@@ -384,7 +371,9 @@ void add_dlq(CLI::App& program, Commands& commands) {
         {{"dlq redrive --topic orders", "what would be sent"},
          {"dlq redrive --topic orders --class sink --yes --rate 100", "send those, 100 a second"},
          {"dlq redrive --topic orders --from-topic orders.dlt --yes",
-          "send what the topic orders.dlt has of it"}});
+          "send what the topic orders.dlt has of it"}},
+        "it failed, letters that were to be sent are still open, or --limit was reached before one "
+        "that can go");
     add_filters(*again, *redrive_options, true);
     add_redrive_options(*again, *redrive_options);
     const auto [gone, discard_options] =
