@@ -250,7 +250,7 @@ struct MoveTarget {
     bool retired = false;
 };
 
-// Of the partition that is named, else of all that the group has of the topic.
+// The fence of the partition that is named, else all that the group has of the topic.
 std::vector<MoveTarget> targets_of(const OffsetsOptions& options, Connection& connection,
                                    const std::string& group) {
     if (options.partition >= 0) return {MoveTarget{{options.topic, Partition{options.partition}}}};

@@ -100,7 +100,7 @@ class LineReader {
     LineReader(std::istream& lines, const std::string& group, const std::string& topic)
         : lines_(lines), group_(group), topic_(topic) {}
 
-    // Empty at the end. `waiting` is called again and again until the page is there.
+    // Returns an empty page at the end. `waiting` is called each second until the page is there.
     std::vector<std::string> page(const std::function<void()>& waiting) {
         std::future<std::vector<std::string>> next =
             std::async(std::launch::async, [this] { return read(); });

@@ -63,7 +63,7 @@ TEST_F(ExplainOfLedgers, AClaimOfAnotherGroupsLedgerIsNotTheOwnGroupsAndIsShown)
     EXPECT_THAT(own.output, testing::Not(HasSubstr("not applied")));
 }
 
-// As a log that is made a segment between the list of the tables and the look.
+// A log may become a segment between the list of the tables and the search in them.
 TEST_F(ExplainOfLedgers, AClaimWhoseTableBecomesAnotherMeanwhileIsFound) {
     claim(1, uuid_of("record_key", "k-9", "acme"), 8);
     rotate(1);

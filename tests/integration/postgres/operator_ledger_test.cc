@@ -57,7 +57,7 @@ TEST_F(ConversionByHand, SaysWhatItWouldDoAndDoesItWithYes) {
     EXPECT_EQ(database().value("SELECT reason || ' ' || outcome FROM audit_log WHERE act = "
                                "'ledger convert'"),
               "memory is cheap done");
-    // As a run that was killed after the switch.
+    // A run that was killed after the switch left it out.
     const std::string filters = "filters_" + std::to_string(ledger_) + "_2";
     database().execute("DELETE FROM " + filters);
     const Outcome again = run_as_owner(convert(configured, {"--yes", "--json"}));

@@ -206,7 +206,7 @@ TEST_F(ReplayByHand, AnOpenOneHoldsItsLedgerBackAndIsNamedUntilItIsRetired) {
     EXPECT_EQ(run(retire).exit_code, 3) << "it has ended";
 }
 
-// As a redrive does. If they locked them in different orders, the two could wait for each other.
+// A redrive does so too. In different orders the two could wait for each other.
 TEST_F(ReplayByHand, LocksDeadLettersInTheOrderOfTheirNumbers) {
     for (const std::string offset : {"2", "1"}) {
         database().execute(
