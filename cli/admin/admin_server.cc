@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -145,8 +146,16 @@ struct AdminServer::State {
         }
         AdminAct wanted{path, request.body, std::get<AdminCaller>(std::move(caller)),
                         request.address, {}};
+        const auto latest = std::chrono::steady_clock::now() + sources.act_patience;
+        WorkThread& thread_of_it = path == "/api/pause" || path == "/api/resume" ? brakes : acts;
         const bool taken =
-            acts.post([this, wanted, answer](const std::stop_token& stop) mutable {
+            thread_of_it.post([this, wanted, answer, latest](const std::stop_token& stop) mutable {
+                // Its caller may have given up, and may have decided otherwise since.
+                if (std::chrono::steady_clock::now() > latest) {
+                    return answer(to_response({503, "Busy",
+                                               "Another act took too long, and this one was not "
+                                               "begun; try again."}));
+                }
                 wanted.stopped = [stop] { return stop.stop_requested(); };
                 answer(answer_of([&] { return sources.act(wanted); }));
             });
@@ -198,6 +207,7 @@ struct AdminServer::State {
     std::vector<HttpServer::Answer> waiting ONCEWARD_GUARDED_BY(mutex);
     std::jthread thread;
     WorkThread acts{most_acts};
+    WorkThread brakes{most_acts};  // pause and resume: they are quick, and must not wait for others
 };
 
 AdminServer::AdminServer(const ListenAddress& address, Sources sources) try
@@ -213,6 +223,7 @@ AdminServer::AdminServer(const ListenAddress& address, Sources sources) try
 AdminServer::~AdminServer() {
     // Gives what is under way a moment; its sources live until this has returned.
     state_->acts.request_stop();
+    state_->brakes.request_stop();
     state_->server.stop(500ms);
 }
 

@@ -4,6 +4,7 @@
 // for one thread; the sources are asked from the server's own threads and must be thread-safe.
 // Throws AdminError if the port is not available.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -38,10 +39,13 @@ class AdminServer {
         std::function<std::string()> metrics;  // Prometheus's text format
         std::string group = {};                // the consumer group, or the routes' service
         AdminConfiguration access = {};
-        // In a thread of its own, one after the other: an act may wait for PostgreSQL and Kafka.
+        // In threads of its own, since an act may wait for PostgreSQL and Kafka: one for pauses and
+        // their ends, one for all others, one after the other in each.
         AdminActs act = {};
         // Answers a GET itself, now or later, and returns true; else the path is not its own.
         std::function<bool(const HttpRequest&, const HttpServer::Answer&)> page = {};
+        // An act that has waited for others for longer than this is not begun.
+        std::chrono::milliseconds act_patience{15'000};
     };
     // Listens when it returns.
     AdminServer(const ListenAddress& address, Sources sources);

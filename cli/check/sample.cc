@@ -9,7 +9,6 @@
 #include "consumer/intake/message_builder.h"
 #include "consumer/kafka/range_reader.h"
 #include "dedup/operator/interventions.h"
-#include "schemas/queries.h"
 
 namespace onceward {
 namespace {
@@ -17,23 +16,18 @@ namespace {
 KnownClaims known_claims(Connection& connection, const std::string& ledger,
                          const std::vector<Digest>& digests) {
     KnownClaims known;
-    const QueryResult generations = connection.query(sql::explain_generations, {});
-    for (int row = 0; row < generations.rows(); ++row) {
-        if (generations.text(row, 0) != ledger) continue;
+    const auto found = [&](const QueryResult& generations, int row, const QueryResult& claims) {
         const bool has_ranges = generations.text(row, 5) != "table";
-        const QueryResult claims =
-            connection.query(explain_statement(generations.text(row, 5)), Parameters{digests},
-                             {{"table", std::string(generations.text(row, 4))}});
-        for (int found = 0; found < claims.rows(); ++found) {
+        for (int at = 0; at < claims.rows(); ++at) {
             known.emplace(
-                claims.text(found, 0),
-                KnownClaim{
-                    std::string(claims.optional_text(found, 3).value_or("?")),
-                    claims.integer(found, 4), claims.integer(found, 5),
-                    claims.integer(found, has_ranges ? 6 : 5), std::string(claims.text(found, 1)),
-                    std::string(claims.optional_text(found, has_ranges ? 7 : 6).value_or(""))});
+                claims.text(at, 0),
+                KnownClaim{std::string(claims.optional_text(at, 3).value_or("?")),
+                           claims.integer(at, 4), claims.integer(at, 5),
+                           claims.integer(at, has_ranges ? 6 : 5), std::string(claims.text(at, 1)),
+                           std::string(claims.optional_text(at, has_ranges ? 7 : 6).value_or(""))});
         }
-    }
+    };
+    search_claims(connection, ledger, digests, [&] { known.clear(); }, found);
     return known;
 }
 

@@ -216,10 +216,6 @@ int run_redrive(const DlqOptions& options, Connection& connection, const Redrive
 Redriven pick_letters(const DlqOptions& options, const Configuration& configuration,
                       DeadLetterFilter filter, const RedriveRules& rules, Connection& connection) {
     if (options.from_topic.empty()) return {pick_for_redrive(connection, filter, rules)};
-    usage_error_if(options.from_topic == options.topic,
-                   "--from-topic is the topic of the dead letters, --topic that of the messages");
-    usage_error_if(!filter.numbers.empty() || !options.file.empty(),
-                   "--from-topic takes letters by their place: leave --number and --payload out");
     LetterIntake intake(connection, {.group = filter.group,
                                      .topic = filter.topic,
                                      .from = options.from_topic,
@@ -237,6 +233,7 @@ Redriven pick_letters(const DlqOptions& options, const Configuration& configurat
 }
 
 int redrive_letters(const DlqOptions& options) {
+    check_from_topic(options);
     const OperatorSetup setup = operator_setup(options, "dlq redrive", options.topic);
     const Configuration& configuration =
         configuration_of(setup, "the brokers are needed: give a configuration with -c");
@@ -318,7 +315,8 @@ void add_redrive_options(CLI::App& command, DlqOptions& options) {
     command
         .add_option("--from-topic", options.from_topic,
                     "First take in the letters of this topic of dead letters, which Onceward, "
-                    "Kafka Connect or Spring wrote, and send those of --topic")
+                    "Kafka Connect or Spring wrote, and send those of --topic; not with --class, "
+                    "--key, --since, --until, --number or --payload")
         ->type_name("TOPIC")
         ->check(not_empty("a topic"));
     offer_reason(command, options.reason, "the audit log");
@@ -332,7 +330,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
     command->require_subcommand(1);
     using Examples = std::vector<std::pair<std::string, std::string>>;
     const auto add = [&](const char* name, const char* text, int (*work)(const DlqOptions&),
-                         Examples examples) {
+                         Examples examples, const char* failure = "it failed") {
         auto options = std::make_shared<DlqOptions>();
         CLI::App* subcommand = add_operator_command(*command, commands, name, text, options, work);
         add_group_option(*subcommand, *options);
@@ -340,6 +338,7 @@ void add_dlq(CLI::App& program, Commands& commands) {
         end_help(*subcommand,
                  {.examples = std::move(examples),
                   .exit_codes = {{exit_ok, "shown, planned or done"},
+                                 {exit_failure, failure},
                                  {exit_not_found, "no dead letter matches"},
                                  {exit_interrupted, "interrupted; run it again to continue"}}});
         return std::pair(subcommand, options);
@@ -372,7 +371,9 @@ void add_dlq(CLI::App& program, Commands& commands) {
         {{"dlq redrive --topic orders", "what would be sent"},
          {"dlq redrive --topic orders --class sink --yes --rate 100", "send those, 100 a second"},
          {"dlq redrive --topic orders --from-topic orders.dlt --yes",
-          "send what the topic orders.dlt has of it"}});
+          "send what the topic orders.dlt has of it"}},
+        "it failed, letters that were to be sent are still open, or --limit was reached before one "
+        "that can go");
     add_filters(*again, *redrive_options, true);
     add_redrive_options(*again, *redrive_options);
     const auto [gone, discard_options] =

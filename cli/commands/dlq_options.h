@@ -28,6 +28,8 @@ DeadLetterFilter filter_of(const DlqOptions& options, const OperatorSetup& setup
 // --limit means; '': there is none.
 void add_filters(CLI::App& command, DlqOptions& options, bool changes,
                  const char* limit = "At most this many, the oldest first");
+// Throws UsageError if --from-topic was given with an option that it cannot have.
+void check_from_topic(const DlqOptions& options);
 // Reads --from-topic, and says what became of its letters. `filter`: whose they become.
 void read_from_topic(const DlqOptions& options, const Configuration& configuration,
                      const DeadLetterFilter& filter, LetterIntake& intake);

@@ -58,6 +58,20 @@ void tell_what_was_left(const TakenLetters& taken, const DlqOptions& options,
 
 }  // namespace
 
+// All letters of the topic are taken into the table: what chose among them would choose too late,
+// and the others would stay there, open.
+void check_from_topic(const DlqOptions& options) {
+    if (options.from_topic.empty()) return;
+    usage_error_if(options.from_topic == options.topic,
+                   "--from-topic is the topic of the dead letters, --topic that of the messages");
+    const DeadLetterFilter& filter = options.filter;
+    const bool chooses = !filter.classes.empty() || !filter.key.empty() || !options.since.empty() ||
+                         !options.until.empty() || !filter.numbers.empty();
+    usage_error_if(chooses || !options.file.empty(),
+                   "--from-topic takes in all letters of --topic: leave --class, --key, --since, "
+                   "--until, --number and --payload out");
+}
+
 void read_from_topic(const DlqOptions& options, const Configuration& configuration,
                      const DeadLetterFilter& filter, LetterIntake& intake) {
     read_topic(configuration.kafka, options.from_topic, intake);

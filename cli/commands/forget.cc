@@ -41,11 +41,20 @@ QueryResult ledgers_to_erase_in(Connection& connection, const ForgetOptions& opt
                                        unless_empty(named_source(question))});
 }
 
+// How many of the ledger's results are replies that were counted with one of the `others`.
+std::int64_t counted_before(Connection& connection, int ledger, const std::string& tenant,
+                            const std::vector<std::int32_t>& others) {
+    return connection
+        .query(sql::results_replies, Parameters{ledger}.bytes(tenant).small_integers(others))
+        .integer(0, 0);
+}
+
 // For each of these ledgers that stores results: how many the tenant has, or how many were erased.
 nlohmann::json results_in_all(Connection& connection, const ForgetOptions& options,
                               const OperatorSetup& setup) {
     const std::string& tenant = options.question.tenant;
     nlohmann::json found = nlohmann::json::array();
+    std::vector<std::int32_t> before;
     const QueryResult ledgers = ledgers_to_erase_in(connection, options, setup);
     for (int row = 0; row < ledgers.rows(); ++row) {
         const auto ledger = static_cast<int>(ledgers.integer(row, 0));
@@ -60,7 +69,9 @@ nlohmann::json results_in_all(Connection& connection, const ForgetOptions& optio
                                                             options.reason,
                                                             forget_lock_timeout);
                                    })
-                        : counted.integer(0, 0);
+                        : counted.integer(0, 0) -
+                              counted_before(connection, ledger, tenant, before);
+        before.push_back(ledger);
         found.push_back({{"ledger", name}, {"results", results}});
     }
     return found;

@@ -63,9 +63,10 @@ int retire(const GroupsOptions& options) {
     if (options.ledger.empty() && options.partition < 0 && !options.undo) {
         // A replay is not a group, but its fences are under a name like a group's.
         note(options, transaction.query(sql::groups_end_replay, group_and_topic(options)),
-             {"topic", "replay"},
+             {"topic", "replay", "read"},
              std::string(options.yes ? "ended" : "would be ended") +
-                 ": replay {replay} of topic {topic}, and keeps what it has done so far",
+                 ": replay {replay} of topic {topic}, and keeps what it has done so far (read: "
+                 "{read}, exclusive)",
              changed);
     }
     if (options.ledger.empty()) {

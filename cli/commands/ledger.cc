@@ -92,14 +92,15 @@ int convert(const LedgerArguments& arguments) {
     try {
         const nlohmann::json plan =
             plan_json(arguments, plan_conversion(connection, arguments.ledger));
-        if (!arguments.yes || plan["store"] == "log") {
+        const bool is_log = plan["store"] == "log";
+        if (!arguments.yes || is_log) {
+            // A run that was killed after the switch may have left out a filter.
+            if (arguments.yes) convert_to_log(connection, arguments.ledger);
             if (arguments.json) {
                 print_json(plan);
             } else {
                 print_plan(plan);
-                if (plan["store"] != "log") {
-                    std::cout << "nothing was changed; do it with --yes\n";
-                }
+                if (!is_log) std::cout << "nothing was changed; do it with --yes\n";
             }
             return exit_ok;
         }

@@ -244,6 +244,51 @@ void tell_dry_run(const OffsetsOptions& options, const std::vector<FenceMovePlan
     std::cout << "nothing was changed; do it with --yes\n";
 }
 
+// A fence that is to be moved.
+struct MoveTarget {
+    TopicPartition partition;
+    bool retired = false;
+};
+
+// The fence of the partition that is named, else all that the group has of the topic.
+std::vector<MoveTarget> targets_of(const OffsetsOptions& options, Connection& connection,
+                                   const std::string& group) {
+    if (options.partition >= 0) return {MoveTarget{{options.topic, Partition{options.partition}}}};
+    const QueryResult list = list_of(connection, group, options.topic, -1);
+    usage_error_if(list.rows() == 0, "group " + group + " has no fence of topic " + options.topic +
+                                         " yet; name a --partition to make one");
+    std::vector<MoveTarget> targets;
+    for (int row = 0; row < list.rows(); ++row) {
+        targets.push_back({{options.topic, partition_in(list, row)}, !list.is_null(row, 8)});
+    }
+    return targets;
+}
+
+struct PlannedMoves {
+    std::vector<FenceMovePlan> plans;
+    bool left_out = false;  // a fence in use, because Kafka does not have its partition
+};
+
+PlannedMoves plan_moves(const OffsetsOptions& options, Connection& connection, BrokerView* log,
+                        const std::string& group, const FencePosition& position,
+                        const std::vector<MoveTarget>& targets) {
+    PlannedMoves moves;
+    for (const auto& [partition, retired] : targets) {
+        try {
+            moves.plans.push_back(
+                plan_move(connection, log, group, partition, position, options.adopt));
+        } catch (const KafkaError& error) {
+            if (!unknown_partition(error)) throw;
+            warn("topic " + partition.topic + " has no partition " +
+                 std::to_string(partition.partition.raw()) + " in Kafka: its fence stays as it is");
+            moves.left_out = moves.left_out || !retired;
+        }
+    }
+    return moves;
+}
+
+// exit_failure if a fence in use was left out: a script that goes by the code must not take the
+// topic as moved.
 int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& connection,
          const std::string& group) {
     const FencePosition position = parse_position(options.position);
@@ -252,38 +297,25 @@ int move(const OffsetsOptions& options, const OperatorSetup& setup, Connection& 
     usage_error_if(needs_log && !setup.configuration,
                    "`" + options.position +
                        "` is asked of the brokers: give a configuration with -c, or an offset");
-    std::vector<TopicPartition> partitions;
-    if (options.partition >= 0) {
-        partitions.push_back({options.topic, Partition{options.partition}});
-    } else {
-        const QueryResult list = list_of(connection, group, options.topic, -1);
-        for (int row = 0; row < list.rows(); ++row) {
-            partitions.push_back({options.topic, partition_in(list, row)});
-        }
-    }
-    usage_error_if(partitions.empty(), "group " + group + " has no fence of topic " +
-                                           options.topic + " yet; name a --partition to make one");
+    const std::vector<MoveTarget> targets = targets_of(options, connection, group);
     std::optional<BrokerView> brokers;
     if (setup.configuration) brokers.emplace(setup.configuration->kafka);
     BrokerView* const log = brokers ? &*brokers : nullptr;
-    if (log != nullptr && options.partition >= 0) require_partition(*log, partitions.front());
-    std::vector<FenceMovePlan> plans;
-    for (const TopicPartition& partition : partitions) {
-        try {
-            plans.push_back(plan_move(connection, log, group, partition, position, options.adopt));
-        } catch (const KafkaError& error) {
-            if (!unknown_partition(error)) throw;
-            warn("topic " + partition.topic + " has no partition " +
-                 std::to_string(partition.partition.raw()) + " in Kafka: its fence stays as it is");
-        }
+    if (log != nullptr && options.partition >= 0) {
+        require_partition(*log, targets.front().partition);
+    }
+    PlannedMoves moves = plan_moves(options, connection, log, group, position, targets);
+    if (moves.plans.empty()) {
+        throw CommandError(exit_failure, "no fence can be moved: Kafka has none of the partitions",
+                           "`onceward groups retire` takes fences of a removed topic out of use");
     }
     if (options.yes) {
-        refuse_repeats_of(options, plans, 0);
-        move_all(options, connection, log, group, plans);
+        refuse_repeats_of(options, moves.plans, 0);
+        move_all(options, connection, log, group, moves.plans);
     } else {
-        tell_dry_run(options, plans);
+        tell_dry_run(options, moves.plans);
     }
-    return exit_ok;
+    return moves.left_out ? exit_failure : exit_ok;
 }
 
 int offsets(const OffsetsOptions& options) {

@@ -14,6 +14,9 @@
 namespace onceward {
 namespace {
 
+constexpr const char* not_configured =
+    "the command line is wrong, or the configuration does not have the topic";
+
 // The group whose topic is meant.
 std::string target_of(const OperatorOptions& options, const OperatorSetup& setup) {
     const std::string group = group_of(setup, options.group);
@@ -94,10 +97,14 @@ void add_pause(CLI::App& program, Commands& commands) {
         {.examples = {{"pause orders --reason 'the price table is being fixed'",
                        "until `onceward resume orders`"}},
          .exit_codes = {{exit_ok, "it is paused"},
-                        {exit_not_found, "the group does not have the topic"}}});
+                        {exit_not_found,
+                         "with --dsn or --group: the group does not have the topic"},
+                        {exit_usage, not_configured}}});
     add(program, commands, "resume", "Continue a paused topic, from its fences", resume,
         {.examples = {{"resume orders", "in all workers of the group"}},
-         .exit_codes = {{exit_ok, "it continues"}, {exit_not_found, "it was not paused"}}});
+         .exit_codes = {{exit_ok, "it continues"},
+                        {exit_not_found, "it was not paused"},
+                        {exit_usage, not_configured}}});
 }
 
 }  // namespace onceward

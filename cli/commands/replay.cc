@@ -11,6 +11,7 @@
 #include "cli/operator/operator_options.h"
 #include "cli/operator/time_option.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/counted.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
@@ -219,6 +220,15 @@ ReplayReport run_with_progress(const KnownReplay& replay, ReplayOptions options)
 
 void refuse_twice(const ReplayArguments& arguments, const std::optional<KnownReplay>& known) {
     if (!arguments.without_dedup || arguments.again || !known || !known->finished) return;
+    if (!known->ended_by.empty()) {
+        throw UsageError(
+            "replay " + std::to_string(known->number) + " of the same range applied " +
+                counted(known->applied, "message") + " again before " + known->ended_by +
+                " ended it at " + known->at +
+                ", and --again would apply these once more: to apply the rest alone, give --from "
+                "the offset that it had read up to",
+            "`onceward audit --what 'groups retire'` has that offset for each partition");
+    }
     throw UsageError("the same was applied again by " + known->started_by + " at " + known->at +
                      " already, as replay " + std::to_string(known->number) +
                      "; --again does it once more");

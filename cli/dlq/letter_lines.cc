@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <stdexcept>
+#include <vector>
 
 #include "dedup/base/text.h"
 #include "dedup/postgres/transaction.h"
@@ -16,6 +22,7 @@ namespace {
 constexpr std::int64_t page_letters = 100;
 constexpr std::size_t page_lines = 500;
 constexpr std::size_t line_page_bytes = 8 << 20;
+constexpr std::chrono::seconds longest_wait{1};  // for lines, until the caller has its turn
 
 enum class JsonKind : std::uint8_t { text, optional_text, natural, bytes, list, optional_list };
 struct Member {
@@ -86,6 +93,54 @@ std::string problem_of_members(const nlohmann::json& letter) {
     return "";
 }
 
+// Pages of lines, each read by a thread of its own. Throws std::runtime_error for a line that is no
+// letter, and if the lines cannot be read.
+class LineReader {
+  public:
+    LineReader(std::istream& lines, const std::string& group, const std::string& topic)
+        : lines_(lines), group_(group), topic_(topic) {}
+
+    // Returns an empty page at the end. `waiting` is called each second until the page is there.
+    std::vector<std::string> page(const std::function<void()>& waiting) {
+        std::future<std::vector<std::string>> next =
+            std::async(std::launch::async, [this] { return read(); });
+        try {
+            while (next.wait_for(longest_wait) != std::future_status::ready) waiting();
+        } catch (...) {
+            // The future waits for its thread, which then ends after the line that it reads.
+            stopped_ = true;
+            throw;
+        }
+        return next.get();
+    }
+
+  private:
+    std::vector<std::string> read() {
+        std::vector<std::string> page;
+        std::size_t bytes = 0;
+        std::string line;
+        while (page.size() < page_lines && bytes < line_page_bytes && !stopped_ &&
+               std::getline(lines_, line)) {
+            ++number_;
+            if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+            const std::string problem = problem_of_line(line, group_, topic_);
+            if (!problem.empty()) {
+                throw std::runtime_error("line " + std::to_string(number_) + ": " + problem);
+            }
+            bytes += line.size();
+            page.push_back(line);
+        }
+        if (lines_.bad()) throw std::runtime_error("the lines cannot be read");
+        return page;
+    }
+
+    std::istream& lines_;
+    const std::string& group_;
+    const std::string& topic_;
+    std::int64_t number_ = 0;
+    std::atomic<bool> stopped_ = false;
+};
+
 }  // namespace
 
 std::string problem_of_line(std::string_view line, const std::string& group,
@@ -123,32 +178,19 @@ std::int64_t export_letters(Connection& connection, const DeadLetterFilter& filt
 ImportedLetters import_letters(Connection& connection, std::istream& lines,
                                const std::string& group, const std::string& topic, bool really) {
     ImportedLetters result;
+    LineReader reader(lines, group, topic);
+    std::vector<std::string> page = reader.page([] {});
     OwnedTransaction transaction(connection);
-    std::vector<std::string> page;
-    std::size_t bytes = 0;
-    const auto send = [&] {
-        const std::vector<std::optional<std::string_view>> views(page.begin(), page.end());
+    const auto send = [&](std::span<const std::string> letters) {
+        const std::vector<std::optional<std::string_view>> views(letters.begin(), letters.end());
         const QueryResult done = transaction.query(sql::dlq_import, Parameters{}.texts(views));
         result.added += done.integer(0, 0);
         result.discarded += done.integer(0, 1);
-        page.clear();
-        bytes = 0;
+        result.read += static_cast<std::int64_t>(letters.size());
     };
-    std::int64_t number = 0;
-    for (std::string line; std::getline(lines, line);) {
-        ++number;
-        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-        const std::string problem = problem_of_line(line, group, topic);
-        if (!problem.empty()) {
-            throw std::runtime_error("line " + std::to_string(number) + ": " + problem);
-        }
-        ++result.read;
-        bytes += line.size();
-        page.push_back(std::move(line));
-        if (page.size() >= page_lines || bytes >= line_page_bytes) send();
-    }
-    if (lines.bad()) throw std::runtime_error("the lines cannot be read");
-    if (!page.empty()) send();
+    // DANGER: the server ends a session that is idle in a transaction, and the next line may take
+    // long to come. A statement without letters keeps it.
+    for (; !page.empty(); page = reader.page([&] { send({}); })) send(page);
     result.present = result.read - result.added - result.discarded;
     if (!really) return result;
     const nlohmann::json counts{{"read", result.read},

@@ -28,7 +28,9 @@ struct ImportedLetters {
     std::int64_t discarded = 0;  // here, by an operator: they stay so
 };
 // All of them in one transaction, with its row in the audit log, or none: `really` says whether it
-// is committed. Throws std::runtime_error with the line's number for one that is no letter.
+// is committed. Throws std::runtime_error with the line's number for one that is no letter. The
+// lines may come slowly: the transaction begins with the first page of them, and its session does
+// not stay idle while it waits for the next one.
 ImportedLetters import_letters(Connection& connection, std::istream& lines,
                                const std::string& group, const std::string& topic, bool really);
 

@@ -217,33 +217,27 @@ std::vector<Digest> digests_of(const std::vector<KeyCandidate>& candidates) {
 
 nlohmann::json find_claims(Connection& connection, const std::vector<KeyCandidate>& candidates,
                            nlohmann::json& begun) {
-    nlohmann::json list = nlohmann::json::array();
-    const QueryResult generations = connection.query(sql::explain_generations, {});
-    const std::vector<Digest> digests = digests_of(candidates);
-    for (int row = 0; row < generations.rows(); ++row) {
-        try {
-            std::vector<std::string_view> names{"digest", "claimed_at", "group",
-                                                "topic",  "partition",  "offset"};
-            if (generations.text(row, 5) != "table") names.push_back("last_offset");
-            names.push_back("fingerprint?");
-            for (auto& claim :
-                 rows_json(connection.query(explain_statement(generations.text(row, 5)),
-                                            Parameters{digests},
-                                            {{"table", std::string(generations.text(row, 4))}}),
-                           names)) {
-                name_key(candidates, claim);
-                claim["ledger"] = generations.text(row, 0);
-                claim["generation"] = generations.integer(row, 1);
-                name_route(claim);
-                list.push_back(std::move(claim));
-            }
-        } catch (const PostgresError& error) {
-            if (!table_is_gone(error)) throw;
-            continue;  // retention has just dropped it
+    nlohmann::json list;
+    const auto begin = [&] {
+        list = nlohmann::json::array();
+        begun = nlohmann::json::object();
+    };
+    const auto found = [&](const QueryResult& generations, int row, const QueryResult& claims) {
+        std::vector<std::string_view> names{"digest", "claimed_at", "group",
+                                            "topic",  "partition",  "offset"};
+        if (generations.text(row, 5) != "table") names.push_back("last_offset");
+        names.push_back("fingerprint?");
+        for (auto& claim : rows_json(claims, names)) {
+            name_key(candidates, claim);
+            claim["ledger"] = generations.text(row, 0);
+            claim["generation"] = generations.integer(row, 1);
+            name_route(claim);
+            list.push_back(std::move(claim));
         }
         // The generations come in their order.
         begun.emplace(std::string(generations.text(row, 0)), generations.text(row, 2));
-    }
+    };
+    search_claims(connection, "", digests_of(candidates), begin, found);
     return list;
 }
 

@@ -42,7 +42,7 @@ bool remembered(BrokerView* log, const TopicPartition& partition, Offset from,
     return false;
 }
 
-// What a ledger that the topic feeds holds.
+// What a ledger that the topic feeds, or fed, holds.
 struct LedgerMemory {
     std::string ledger;
     std::string retention;
@@ -50,6 +50,7 @@ struct LedgerMemory {
     std::chrono::milliseconds began;  // the same, since 1970-01-01 UTC
     bool has_dropped = false;         // it may have dropped older ones
     bool of_leases = false;
+    bool retired = false;  // as a feed, since `began`: the topic's workers no longer ask it
 };
 
 std::vector<LedgerMemory> memories_of(Connection& connection, const std::string& group,
@@ -62,7 +63,8 @@ std::vector<LedgerMemory> memories_of(Connection& connection, const std::string&
                             .since = std::string(rows.text(row, 2)),
                             .began = std::chrono::milliseconds(rows.integer(row, 3)),
                             .has_dropped = rows.boolean(row, 4),
-                            .of_leases = rows.boolean(row, 5)});
+                            .of_leases = rows.boolean(row, 5),
+                            .retired = rows.boolean(row, 6)});
     }
     return memories;
 }
@@ -72,16 +74,45 @@ std::string no_ledger(const std::optional<std::string>& only) {
            "here: what was applied before may be applied a SECOND time";
 }
 
+// A topic has one ledger at a time: if it feeds more, it was moved from one to another, and its
+// workers do not ask the one that it had before.
+std::string moved_between(const std::string& ledgers) {
+    return "the topic feeds " + ledgers +
+           ": what was applied while its claims went to another ledger than now would be applied a "
+           "SECOND time; `onceward groups retire --topic --ledger` retires the feed that its "
+           "workers have left";
+}
+
+std::string forgotten_in(const LedgerMemory& memory) {
+    if (memory.retired) {
+        return "the topic fed ledger " + memory.ledger + " until " + memory.since +
+               "; what was applied before that would be applied a SECOND time";
+    }
+    return "ledger " + memory.ledger + " remembers claims since " + memory.since +
+           " (its retention is " + memory.retention +
+           "); what was applied before that would be applied a SECOND time";
+}
+
 // As forgotten_claims(), of these ledgers.
 std::vector<std::string> forgotten_by(const std::vector<LedgerMemory>& memories, BrokerView* log,
-                                      const TopicPartition& partition, Offset from) {
+                                      const TopicPartition& partition, Offset from,
+                                      const std::optional<std::string>& only) {
     std::vector<std::string> warnings;
+    std::string in_use;
+    bool is_fed = false;
+    bool feeds_others = false;
     for (const LedgerMemory& memory : memories) {
+        if (!memory.retired) {
+            feeds_others = feeds_others || is_fed || (only && memory.ledger != *only);
+            is_fed = is_fed || !only || memory.ledger == *only;
+            in_use += (in_use.empty() ? "ledger " : " and ledger ") + memory.ledger;
+            if (only && memory.ledger != *only) continue;
+        }
         if (!memory.has_dropped || remembered(log, partition, from, memory.began)) continue;
-        warnings.push_back("ledger " + memory.ledger + " remembers claims since " + memory.since +
-                           " (its retention is " + memory.retention +
-                           "); what was applied before that would be applied a SECOND time");
+        warnings.push_back(forgotten_in(memory));
     }
+    if (feeds_others) warnings.push_back(moved_between(in_use));
+    if (!is_fed) warnings.push_back(no_ledger(only));
     return warnings;
 }
 
@@ -91,6 +122,7 @@ struct AskedLog {
     // By ledger, of those that may have dropped claims: when the oldest of them may have begun at
     // the latest. If they began later, `repeats` is no longer true.
     std::map<std::string, std::chrono::milliseconds> latest;
+    std::size_t feeds = 0;  // that the topic had
 };
 
 // Leases end while the log is asked and while the locks are waited for.
@@ -105,8 +137,8 @@ AskedLog ask_log(Connection& connection, BrokerView* log, const std::string& gro
         if (memory.of_leases) memory.began += lease_margin;
         if (memory.has_dropped) asked.latest[memory.ledger] = memory.began;
     }
-    asked.repeats = forgotten_by(memories, log, plan.partition, plan.to);
-    if (memories.empty()) asked.repeats.push_back(no_ledger(std::nullopt));
+    asked.feeds = memories.size();
+    asked.repeats = forgotten_by(memories, log, plan.partition, plan.to, std::nullopt);
     return asked;
 }
 
@@ -117,7 +149,7 @@ bool still_held(const AskedLog& asked, const std::vector<LedgerMemory>& memories
         return !memory.has_dropped ||
                (known != asked.latest.end() && memory.began <= known->second);
     };
-    return !memories.empty() && std::ranges::all_of(memories, held);
+    return memories.size() == asked.feeds && std::ranges::all_of(memories, held);
 }
 
 // As move_fence(). nullopt: it is a rewind for which the log has to be asked, for the first time or
@@ -165,11 +197,8 @@ std::optional<MoveOutcome> try_move(Connection& connection, const std::string& g
 std::vector<std::string> forgotten_claims(Connection& connection, BrokerView* log,
                                           const std::string& group, const TopicPartition& partition,
                                           Offset from, const std::optional<std::string>& only) {
-    std::vector<LedgerMemory> memories = memories_of(connection, group, partition.topic);
-    std::erase_if(memories,
-                  [&](const LedgerMemory& memory) { return only && memory.ledger != *only; });
-    if (memories.empty()) return {no_ledger(only)};
-    return forgotten_by(memories, log, partition, from);
+    return forgotten_by(memories_of(connection, group, partition.topic), log, partition, from,
+                        only);
 }
 
 Offset resolve_position(BrokerView* log, const TopicPartition& partition,

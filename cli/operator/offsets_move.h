@@ -51,8 +51,8 @@ struct FenceMovePlan {
 };
 
 // Returns why messages from that offset on may be applied a second time: a ledger may have dropped
-// their claims. Empty if it holds them. `only`: checks this ledger alone, else all that the topic
-// feeds. Without a `log` the age of a message is not known.
+// their claims, or the topic fed another one then. Empty if they are held. `only`: the ledger that
+// is asked; without it any that the topic feeds. Without a `log` the age of a message is not known.
 std::vector<std::string> forgotten_claims(Connection& connection, BrokerView* log,
                                           const std::string& group, const TopicPartition& partition,
                                           Offset from, const std::optional<std::string>& only);

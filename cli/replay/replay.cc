@@ -320,9 +320,13 @@ std::optional<KnownReplay> find_replay(Connection& connection, const ReplayReque
     const QueryResult row = connection.query(
         sql::replay_find, Parameters{request.group, request.topic, request.description});
     if (row.rows() == 0) return std::nullopt;
-    return KnownReplay{row.integer(0, 0), row.boolean(0, 1),
-                       from_json(nlohmann::json::parse(row.text(0, 2))),
-                       std::string(row.text(0, 3)), std::string(row.text(0, 4))};
+    return KnownReplay{.number = row.integer(0, 0),
+                       .finished = row.boolean(0, 1),
+                       .ranges = from_json(nlohmann::json::parse(row.text(0, 2))),
+                       .started_by = std::string(row.text(0, 3)),
+                       .at = std::string(row.text(0, 4)),
+                       .applied = row.integer(0, 5),
+                       .ended_by = std::string(row.text(0, 6))};
 }
 
 std::string fences_of(const std::string& group, const KnownReplay& replay) {

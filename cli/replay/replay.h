@@ -54,7 +54,9 @@ struct KnownReplay {
     bool finished = false;
     std::vector<ReplayRange> ranges;
     std::string started_by;
-    std::string at;  // when it finished, or began
+    std::string at;             // when it finished, or began
+    std::int64_t applied = 0;   // once it has finished
+    std::string ended_by = {};  // who ended it before it had read everything; else ''
 };
 // The group's name of its fences: 'GROUP replay N'.
 std::string fences_of(const std::string& group, const KnownReplay& replay);

@@ -7,6 +7,8 @@
 namespace onceward {
 namespace {
 
+constexpr int most_searches = 5;
+
 // Runs one statement in a transaction with that lock_timeout; returns nullopt if it did not get its
 // locks.
 std::optional<QueryResult> in_one_try(Connection& connection, std::string_view statement,
@@ -54,6 +56,28 @@ std::string_view explain_statement(std::string_view kept) {
     if (kept == "parts") return sql::explain_parts_claim;
     if (kept == "segment") return sql::explain_segment_claim;
     return sql::explain_claim;
+}
+
+void search_claims(Connection& connection, std::string_view ledger, std::span<const Digest> digests,
+                   const std::function<void()>& begin, const FoundClaims& found) {
+    for (int tries = 1;; ++tries) {
+        begin();
+        try {
+            const QueryResult generations = connection.query(sql::explain_generations, {});
+            for (int row = 0; row < generations.rows(); ++row) {
+                if (!ledger.empty() && generations.text(row, 0) != ledger) continue;
+                found(generations, row,
+                      connection.query(explain_statement(generations.text(row, 5)),
+                                       Parameters{digests},
+                                       {{"table", std::string(generations.text(row, 4))}}));
+            }
+            return;
+        } catch (const PostgresError& error) {
+            // DANGER: the claims of the table may be in one that was not listed yet. Without them a
+            // key that was applied would be called new.
+            if (!table_is_gone(error) || tries == most_searches) throw;
+        }
+    }
 }
 
 std::optional<Offset> note_suspect(Connection& connection, const std::string& consumer_group,

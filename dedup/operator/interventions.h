@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,6 +39,16 @@ std::optional<std::int64_t> erase_results(Connection& connection, int ledger,
 // they are kept. Pure; thread-safe. The rows are digest, time, group, topic, partition, offset,
 // the last offset of the claim's batch (not for `table`), and the fingerprint.
 std::string_view explain_statement(std::string_view kept);
+
+// A generation as sql::explain_generations lists it, and the claims that it has under some digests,
+// as explain_statement() finds them.
+using FoundClaims = std::function<void(const QueryResult& generations, int row,
+                                       const QueryResult& claims)>;
+// Searches all generations of the ledger in their order; ledger '': of all ledgers. A table that is
+// dropped meanwhile may have become a segment or a part of one: then all of the search is repeated,
+// a few times at most. `begin` is called before each try.
+void search_claims(Connection& connection, std::string_view ledger, std::span<const Digest> digests,
+                   const std::function<void()>& begin, const FoundClaims& found);
 
 // The partition that a process was fetching when its memory ran short, as PostgreSQL records it: a
 // worker that takes its fence at that offset does not read it (FenceState::suspected).

@@ -24,7 +24,8 @@ GRANT EXECUTE ON FUNCTION {schema}.rotate_ledger(integer, bigint),
     {schema}.publish_segment_of_partitions(integer, bigint, bigint, integer[], integer[], bigint[],
         integer[], integer[]),
     {schema}.drop_sealed_log(integer, bigint), {schema}.begin_results(integer),
-    {schema}.delete_ended_leases(integer, integer), {schema}.finish_replay(bigint) TO {role};
+    {schema}.delete_ended_leases(integer, integer), {schema}.finish_replay(bigint),
+    {schema}.holders(text), {schema}.clock_skew(interval) TO {role};
 GRANT SELECT ON {schema}.discarded_dead_letters, {schema}.evictions, {schema}.erasures,
     {schema}.imports, {schema}.outbox, {schema}.leases, {schema}.replays TO {role};
 GRANT EXECUTE ON FUNCTION {schema}.discard_dead_letters(bigint[], text),

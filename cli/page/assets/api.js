@@ -3,6 +3,7 @@
 import {useEffect, useRef, useState} from './hooks.mjs';
 
 const patience = 15000;
+const patienceWithActs = 60000;  // a redrive waits for Kafka
 let token = sessionStorage.getItem('onceward-token') ?? '';
 
 export class Refused extends Error {
@@ -19,16 +20,17 @@ export function signIn(text) {
     sessionStorage.setItem('onceward-token', text);
 }
 
-async function request(path, options = {}) {
+async function request(path, options = {}, longest = patience) {
     const headers = {...options.headers};
     if (token) headers.Authorization = `Bearer ${token}`;
     let answer;
     try {
         answer = await fetch(`api/${path}`,
-            {...options, headers, signal: AbortSignal.timeout(patience)});
+            {...options, headers, signal: AbortSignal.timeout(longest)});
     } catch (error) {
         const late = error.name === 'TimeoutError';
-        throw new Refused(0, late ? `No answer within ${patience / 1000} s.`
+        const open = longest === patience ? '' : ' The act may continue: Acts shows what was done.';
+        throw new Refused(0, late ? `No answer within ${longest / 1000} s.${open}`
             : 'This process does not answer. It may have ended; another process of the group ' +
               'shows the same page.');
     }
@@ -55,7 +57,7 @@ export function act(what, values) {
         method: 'POST',
         headers: {'Content-Type': 'application/json', 'Onceward-Act': '1'},
         body: JSON.stringify(values),
-    });
+    }, patienceWithActs);
 }
 
 // {data, error, at}: the answer to a question, asked again every `every` milliseconds while the

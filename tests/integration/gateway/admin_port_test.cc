@@ -88,6 +88,50 @@ TEST_F(AdminPortTest, ARequestHasATimeAndOnlyItsOwnPaths) {
     EXPECT_EQ(slow.receive()->status, 408);
 }
 
+// A redrive may take minutes.
+TEST(AdminPort, APauseWaitsForNoOtherActAndAnActThatWaitedTooLongIsNotBegun) {
+    std::promise<void> begun;
+    std::promise<void> go;
+    const std::shared_future<void> released = go.get_future().share();
+    std::atomic<int> discards = 0;
+    AdminConfiguration access;
+    access.operate.tokens = {{"alice", Secret("0123456789-operate-01")}};
+    const AdminServer server({"127.0.0.1", 0},
+                             {.live = [] { return HealthVerdict{}; },
+                              .ready = [] { return HealthVerdict{}; },
+                              .metrics = [] { return std::string(); },
+                              .access = access,
+                              .act =
+                                  [&](const AdminAct& act) {
+                                      if (act.path == "/api/dlq/redrive") {
+                                          begun.set_value();
+                                          released.wait();
+                                      }
+                                      if (act.path == "/api/dlq/discard") ++discards;
+                                      return HttpResponse{.status = 200};
+                                  },
+                              .act_patience = 500ms});
+    const auto post = [](RawClient& client, const std::string& path) {
+        client.send("POST " + path +
+                    " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+                    "0123456789-operate-01\r\nOnceward-Act: 1\r\nContent-Type: "
+                    "application/json\r\nContent-Length: 2\r\n\r\n{}");
+    };
+    RawClient redrive(server.address().port);
+    RawClient discard(server.address().port);
+    RawClient pause(server.address().port);
+    post(redrive, "/api/dlq/redrive");
+    ASSERT_EQ(begun.get_future().wait_for(30s), std::future_status::ready);
+    post(discard, "/api/dlq/discard");
+    post(pause, "/api/pause");
+    EXPECT_EQ(pause.receive()->status, 200) << "the redrive is still under way";
+    EXPECT_FALSE(discard.readable(1000)) << "it waits for its turn";
+    go.set_value();
+    EXPECT_EQ(redrive.receive()->status, 200);
+    EXPECT_EQ(discard.receive()->status, 503);
+    EXPECT_EQ(discards, 0);
+}
+
 TEST(AdminPort, ANameIsListenedAt) {
     const AdminServer server({"localhost", 0}, {[] { return HealthVerdict{}; }, {}, {}});
     EXPECT_EQ(ask_admin_port(server.address(), "/livez", 5s).status, 200);

@@ -1,7 +1,12 @@
 // `onceward dlq export` and `import` on a real server: what is carried away comes back as it was,
 // once.
 
+#include <functional>
+#include <istream>
+
+#include "cli/dlq/letter_lines.h"
 #include "tests/integration/postgres/operator_scene.h"
+#include "tests/support/eventually.h"
 
 namespace onceward::operator_tests {
 namespace {
@@ -124,6 +129,58 @@ TEST_F(DeadLetterFiles, DoNotBringBackWhatWasDiscarded) {
     EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters WHERE error_class = 'sink' AND "
                                 "topic = 'orders'"),
               0);
+}
+
+// A stream that asks for its next piece, in the thread that reads it.
+class PiecedLines : public std::streambuf {
+  public:
+    explicit PiecedLines(std::vector<std::function<std::string()>> pieces)
+        : pieces_(std::move(pieces)) {}
+
+  protected:
+    int_type underflow() override {
+        if (next_ == pieces_.size()) return traits_type::eof();
+        piece_ = pieces_[next_++]();
+        if (piece_.empty()) return traits_type::eof();
+        setg(piece_.data(), piece_.data(), piece_.data() + piece_.size());
+        return traits_type::to_int_type(*gptr());
+    }
+
+  private:
+    std::vector<std::function<std::string()>> pieces_;
+    std::size_t next_ = 0;
+    std::string piece_;
+};
+
+TEST_F(DeadLetterFiles, MayComeSlowlyWithoutAnIdleTransaction) {
+    database().execute(
+        "INSERT INTO dead_letters (consumer_group, topic, identity, partition, record_offset, "
+        "error_class, reason, attempts) SELECT 'billing', 'many', 'T', 0, n, 'sink', 'why', 1 "
+        "FROM generate_series(1, 500) AS n");
+    Connection operators(schema_.owner());
+    std::string page;  // of as many lines as are sent at once
+    export_letters(operators, {.group = "billing"},
+                   [&](const std::string& line) { page += line + '\n'; });
+    database().execute("DELETE FROM dead_letters");
+    const auto seen = [&](const std::string& column) {
+        return database().value("SELECT " + column + " FROM pg_stat_activity WHERE pid = " +
+                                std::to_string(operators.pid()));
+    };
+    PiecedLines pieces({[&] {
+                            EXPECT_EQ(seen("state"), "idle") << "no line is there yet";
+                            return page;
+                        },
+                        [&] {
+                            EXPECT_EQ(seen("state"), "idle in transaction");
+                            const std::string since = seen("state_change");
+                            EXPECT_TRUE(support::eventually(std::chrono::seconds(20), [&] {
+                                return seen("state_change") != since;
+                            })) << "the server would end the session";
+                            return std::string();
+                        }});
+    std::istream lines(&pieces);
+    EXPECT_EQ(import_letters(operators, lines, "billing", "", true).added, 500);
+    EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 500);
 }
 
 }  // namespace

@@ -63,6 +63,23 @@ TEST_F(ExplainOfLedgers, AClaimOfAnotherGroupsLedgerIsNotTheOwnGroupsAndIsShown)
     EXPECT_THAT(own.output, testing::Not(HasSubstr("not applied")));
 }
 
+// A log may become a segment between the list of the tables and the search in them.
+TEST_F(ExplainOfLedgers, AClaimWhoseTableBecomesAnotherMeanwhileIsFound) {
+    claim(1, uuid_of("record_key", "k-9", "acme"), 8);
+    rotate(1);
+    const std::string ledger = std::to_string(ledger_);
+    const std::string table = schema_.name() + ".claims_" + ledger + "_1";
+    database().execute("CREATE FUNCTION move_claims() RETURNS void LANGUAGE plpgsql AS $$ BEGIN "
+                       "ALTER TABLE " +
+                       table + " RENAME TO claims_" + ledger + "_0; UPDATE " + schema_.name() +
+                       ".generations SET generation = 0 WHERE generation = 1 AND ledger = " +
+                       ledger + "; END $$");
+    const Outcome found = beside("LOCK TABLE " + table, "SELECT {schema}.move_claims()",
+                                 [&] { return explain({"--group", "billing"}); });
+    EXPECT_EQ(found.exit_code, 0) << found.output;
+    EXPECT_THAT(found.output, HasSubstr("ledger orders generation 0"));
+}
+
 // In batches whose digests are spread evenly, and in one where they are not; small ones fit into
 // the part of a batch that is read first.
 TEST_F(ExplainOfLedgers, AClaimOfALogIsFoundWhereverItIsInItsBatch) {

@@ -57,9 +57,13 @@ TEST_F(ConversionByHand, SaysWhatItWouldDoAndDoesItWithYes) {
     EXPECT_EQ(database().value("SELECT reason || ' ' || outcome FROM audit_log WHERE act = "
                                "'ledger convert'"),
               "memory is cheap done");
+    // A run that was killed after the switch left it out.
+    const std::string filters = "filters_" + std::to_string(ledger_) + "_2";
+    database().execute("DELETE FROM " + filters);
     const Outcome again = run_as_owner(convert(configured, {"--yes", "--json"}));
     EXPECT_EQ(again.exit_code, 0) << again.output;
     EXPECT_EQ(again.last_json()["store"], "log");
+    EXPECT_EQ(database().number("SELECT count(*) FROM " + filters), 1) << "it is written again";
     // What explain finds of it is the batch.
     EXPECT_EQ(database().number("SELECT count(*) FROM segments"), 2);
 }

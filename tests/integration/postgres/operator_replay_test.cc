@@ -108,6 +108,20 @@ TEST_F(ReplayByHand, WithoutDedupItIsWrittenDownAndASecondTimeIsAskedFor) {
               0);
 }
 
+TEST_F(ReplayByHand, WithoutDedupOneThatWasEndedHalfWayDoesNotCountAsDone) {
+    const std::vector<std::string> past = all_and({"--without-dedup", "--yes"});
+    EXPECT_EQ(replay(past).exit_code, 0);
+    reopen();
+    EXPECT_THAT(run({"groups", "retire", "billing replay 1", "--yes"}).output,
+                HasSubstr("(read: partition 0 up to offset 1, exclusive)"));
+    EXPECT_THAT(database().value("SELECT details::text FROM audit_log WHERE act = 'groups retire'"),
+                HasSubstr("partition 0 up to offset 1"));
+    const Outcome same = replay(past);
+    EXPECT_EQ(same.exit_code, 64) << same.output;
+    EXPECT_THAT(same.output, HasSubstr("replay 1 of the same range applied 1 message again"));
+    EXPECT_THAT(same.output, HasSubstr("give --from the offset that it had read up to"));
+}
+
 // Its claims went before its schema knew how to keep them.
 TEST_F(ReplayByHand, OneThatGoesOnWithoutItsClaimsIsRefusedUnlessItMayRepeat) {
     EXPECT_EQ(replay(all_and({"--yes"})).exit_code, 0);
@@ -190,6 +204,25 @@ TEST_F(ReplayByHand, AnOpenOneHoldsItsLedgerBackAndIsNamedUntilItIsRetired) {
     EXPECT_EQ(database().number("SELECT count(*) FROM fences"), 1) << "only the group's own";
     EXPECT_EQ(expired(), 1);
     EXPECT_EQ(run(retire).exit_code, 3) << "it has ended";
+}
+
+// A redrive does so too. In different orders the two could wait for each other.
+TEST_F(ReplayByHand, LocksDeadLettersInTheOrderOfTheirNumbers) {
+    for (const std::string offset : {"2", "1"}) {
+        database().execute(
+            "INSERT INTO dead_letters (consumer_group, topic, identity, partition, record_offset, "
+            "error_class, reason, attempts) VALUES ('billing', 'orders', 'T', 0, $1, 'sink', "
+            "'why', 1)",
+            {offset});
+    }
+    // The row of the first letter is now the table's last.
+    database().execute("UPDATE dead_letters SET attempts = 2 WHERE record_offset = 2");
+    const std::string letter_at =
+        "SELECT dead_letter FROM {schema}.dead_letters WHERE record_offset = ";
+    const Outcome done = beside(letter_at + "2 FOR UPDATE", letter_at + "1 FOR UPDATE NOWAIT",
+                                [&] { return replay(all_and({"--yes"})); });
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters WHERE resolved_at IS NULL"), 0);
 }
 
 TEST_F(ReplayByHand, OnePastDedupHoldsNothingBack) {

@@ -126,7 +126,11 @@ TEST_F(Results, RepliesThatWaitToBeSentAreErasedAsWell) {
             "convert_to(t, 'UTF8'), 'replies', gen_random_uuid() FROM (VALUES (" +
             std::string(row) + ")) AS made (g, t)");
     }
-    EXPECT_THAT(forget({"--tenant", "acme"}).output, HasSubstr("ledger orders: 3 results"));
+    Connection worker(schema_.worker());
+    register_ledger(worker, {.name = "refunds", .stores_results = true}, "billing", "refunds");
+    const Outcome dry = forget({"--tenant", "acme"});
+    EXPECT_THAT(dry.output, HasSubstr("ledger orders: 3 results"));
+    EXPECT_THAT(dry.output, HasSubstr("ledger refunds: 0 results")) << "the reply was counted";
     EXPECT_EQ(forget({"--tenant", "acme", "--yes", "--json"}).json()["results"], 3);
     EXPECT_EQ(database().number("SELECT count(*) FROM outbox"), 2) << "of others, and elsewhere";
 }

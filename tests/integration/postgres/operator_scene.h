@@ -8,6 +8,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -15,8 +17,11 @@
 #include "dedup/ledger/ledger.h"
 #include "dedup/message/digest.h"
 #include "dedup/operator/interventions.h"
+#include "dedup/postgres/transaction.h"
 #include "lab/embedded/child_process.h"
 #include "lab/kafka/mock_cluster.h"
+#include "tests/support/eventually.h"
+#include "tests/support/one_waits.h"
 #include "tests/support/postgres.h"
 #include "tests/support/unique.h"
 
@@ -119,6 +124,22 @@ class Operator : public testing::Test {
     void rotate(int from) {
         database().execute("SELECT rotate_ledger($1, $2)",
                            {std::to_string(ledger_), std::to_string(from)});
+    }
+    // The outcome of a command that waits for what `locks` holds until `changes` are committed.
+    Outcome beside(const std::string& locks, const std::string& changes,
+                   const std::function<Outcome()>& command) {
+        Connection session(schema_.owner());
+        std::future<Outcome> moving;
+        {
+            OwnedTransaction other(session);
+            other.query(locks);
+            moving = std::async(std::launch::async, command);
+            EXPECT_TRUE(support::one_waits_for(database(), session.pid()))
+                << "it waits for nothing";
+            other.query(changes);
+            other.commit();
+        }
+        return moving.get();
     }
     std::string row(const std::string& columns) {
         return database().value("SELECT concat_ws(' ', " + columns + ") FROM fences");

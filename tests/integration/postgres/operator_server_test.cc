@@ -163,6 +163,25 @@ TEST_F(ServerByHand, AnOperatorsRoleReplaysAndImports) {
     database().execute("DROP OWNED BY " + name + "; DROP ROLE " + name);
 }
 
+// `replay` claims as a worker does, and a step of retention is a worker's. A role that was granted
+// before a function was added gets it by a second grant.
+TEST_F(ServerByHand, AnOperatorsRoleCallsWhatAWorkerCalls) {
+    const std::string name = role();
+    database().execute("REVOKE EXECUTE ON FUNCTION holders(text), clock_skew(interval) FROM " +
+                       name);
+    const std::string lacking =
+        "SELECT coalesce(string_agg(p.proname, ' ' ORDER BY p.proname), '') FROM pg_proc p WHERE "
+        "p.pronamespace = '" +
+        schema_.name() + "'::regnamespace AND has_function_privilege('" +
+        std::string(support::worker_role) +
+        "', p.oid, 'EXECUTE') AND NOT has_function_privilege('" + name + "', p.oid, 'EXECUTE')";
+    EXPECT_EQ(database().value(lacking), "clock_skew holders remove_sent");
+    Connection owner(schema_.owner());
+    grant_operator(owner, name);
+    EXPECT_EQ(database().value(lacking), "remove_sent") << "of the outbox's relay alone";
+    database().execute("DROP OWNED BY " + name + "; DROP ROLE " + name);
+}
+
 TEST_F(ServerByHand, AnOperatorsRoleTakesAStepOfRetention) {
     fence(0, 100);
     claim(1, uuid_of("record_key", "k-1"), 41);

@@ -255,15 +255,19 @@ TEST_F(Operator, AFenceOfAPartitionThatKafkaHasNotIsRefusedAndAnOldOneDisablesNo
         EXPECT_EQ(each["missing_in_kafka"], each["partition"] == 9) << each;
         EXPECT_EQ(each["end"].is_null(), each["partition"] == 9) << each;
     }
-    const Outcome latest =
-        offsets({"--topic", "orders", "--set", "latest", "--yes", "--reason", "a test"});
-    EXPECT_EQ(latest.exit_code, 0) << latest.output;
+    const std::vector<std::string> to_latest{"--topic", "orders",   "--set", "latest",
+                                             "--yes",   "--reason", "a test"};
+    const Outcome latest = offsets(to_latest);
+    EXPECT_EQ(latest.exit_code, 1) << "one was left out: " << latest.output;
     EXPECT_THAT(latest.output, HasSubstr("no partition 9"));
+    EXPECT_THAT(latest.output, HasSubstr("moved orders partition 1"));
 
     const Outcome retired =
         run({"groups", "retire", "billing", "--topic", "orders", "--partition", "9", "--yes"});
     EXPECT_EQ(retired.exit_code, 0) << retired.output;
-    EXPECT_EQ(offsets({}).exit_code, 0);
+    EXPECT_EQ(offsets(to_latest).exit_code, 0) << "nothing in use was left out";
+    database().execute("DELETE FROM fences WHERE partition <> 9");
+    EXPECT_THAT(offsets(to_latest).output, HasSubstr("Kafka has none of the partitions"));
 }
 
 TEST_F(Operator, FencesAreShownThoughNoBrokerAnswers) {

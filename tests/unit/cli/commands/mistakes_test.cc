@@ -186,6 +186,16 @@ TEST_F(Mistakes, AnEmptySelectorIsOneAndDoesNotMeanEverything) {
     }
 }
 
+TEST_F(Mistakes, AFilterCannotChooseAmongTheLettersOfATopic) {
+    for (const char* filter :
+         {"--class sink", "--key k", "--since 1h", "--until 1h", "--number 1"}) {
+        const Ran ran = folder_.run(
+            std::string("dlq redrive --topic orders --from-topic letters -c good.yaml ") + filter);
+        EXPECT_EQ(ran.exit_code, 64) << filter;
+        EXPECT_THAT(ran.errors, HasSubstr("takes in all letters of --topic")) << filter;
+    }
+}
+
 class ConfigurationFile : public Mistakes {
   protected:
     // The configuration that a command says it took.
