@@ -234,36 +234,42 @@ void Assignment::wake(const TopicPartition& partition) {
 Assignment::Failed Assignment::failed_topics() const {
     Failed failed;
     for (const auto& [partition, entry] : entries_) {
-        if (entry.unanswered > 0) failed.emplace(partition.topic, true);
+        if (entry.unanswered > 0) failed[partition.topic].unanswered += entry.unanswered;
     }
     if (failed.empty()) return failed;
     for (const auto& [partition, entry] : entries_) {
         if (entry.fence.owner.empty()) continue;
         if (const auto found = failed.find(partition.topic); found != failed.end()) {
-            found->second = false;
+            found->second.same_question = false;
         }
     }
     return failed;
 }
 
 // The first take-over of a topic asks about all its partitions, so it fails for each of them. If
-// only those that have failed waited for the long pause, a topic with many partitions would take
-// half of the worker's time until each of them has failed.
+// each was counted by itself, a topic with many partitions would take half of the worker's time,
+// and have all its tries before the second one of another topic.
+int Assignment::unanswered(const TopicPartition& partition, const Entry& entry,
+                           const Failed& failed) const {
+    const auto topic = failed.find(partition.topic);
+    const bool same = topic != failed.end() && topic->second.same_question;
+    return same ? topic->second.unanswered : entry.unanswered;
+}
+
 std::optional<Assignment::Clock::time_point> Assignment::due(const TopicPartition& partition,
                                                              const Entry& entry,
                                                              const Failed& failed) const {
     if (!wants_take_over(entry)) return std::nullopt;
-    const auto topic = failed.find(partition.topic);
-    const bool same_question = topic != failed.end() && topic->second;
-    const bool fails = entry.unanswered > 0 || same_question;
+    const bool fails = unanswered(partition, entry, failed) > 0;
     return std::max(entry.not_before, fails ? failed_pause_ : pause_);
 }
 
 std::optional<TopicPartition> Assignment::next_take_over(Clock::time_point now) const {
     const Failed failed = failed_topics();
     const auto order = [&](const auto& item) {
-        const Entry& entry = item.second;
-        return std::tuple(entry.unanswered, failed.contains(item.first.topic), entry.not_before);
+        const auto& [partition, entry] = item;
+        return std::tuple(unanswered(partition, entry, failed), failed.contains(partition.topic),
+                          entry.unanswered, entry.not_before);
     };
     const std::pair<const TopicPartition, Entry>* next = nullptr;
     for (const auto& item : entries_) {

@@ -154,10 +154,16 @@ class Assignment {
     bool apply(PartitionEvent event, const TopicPartition& partition, Entry& entry);
     // Pauses the partition if its topic is paused, and resumes it if not.
     void follow_pause(const TopicPartition& partition, Entry& entry) const;
-    // The topics with a take-over that got no answer, and whether none of their partitions is known
-    // to have a fence: then it asked about all of them.
-    using Failed = std::map<std::string_view, bool>;
+    // The topics with take-overs that got no answer: how many, and whether each of them asked about
+    // all partitions. It did if none of them is known to have a fence.
+    struct FailedTopic {
+        int unanswered = 0;
+        bool same_question = true;
+    };
+    using Failed = std::map<std::string_view, FailedTopic>;
     Failed failed_topics() const;
+    // How many take-overs with the partition's question got no answer.
+    int unanswered(const TopicPartition& partition, const Entry& entry, const Failed& failed) const;
     // When the partition may be taken over; nullopt if it needs no take-over.
     std::optional<Clock::time_point> due(const TopicPartition& partition, const Entry& entry,
                                          const Failed& failed) const;

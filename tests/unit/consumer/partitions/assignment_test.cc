@@ -374,6 +374,20 @@ TEST_F(AssignmentTest, ANewTopicThatGetsNoAnswerTakesAFifthOfTheTimeHoweverManyP
     EXPECT_LE(5 * blocked, now - now_);
 }
 
+// Each of them got no answer while all brokers were away. Later only the new topic gets none.
+TEST_F(AssignmentTest, ANewTopicThatGetsNoAnswerDoesNotHaveAllItsTriesBeforeAnotherTopicsNextOne) {
+    const TopicPartition other{"visits", Partition{0}};
+    assignment_.assigned(other);
+    for (int number = 0; number < 10; ++number) assignment_.assigned({"new", Partition{number}});
+    assignment_.unanswered(other, now_, 5s, 0);
+    assignment_.unanswered({"new", Partition{0}}, now_, 5s, 0);
+    int tries = 0;
+    for (auto now = now_ + 1h; assignment_.next_take_over(now) != other; now += 1h) {
+        ASSERT_LT(++tries, 3);
+        assignment_.unanswered(*assignment_.next_take_over(now), now, 5s, 0);
+    }
+}
+
 // Its other partitions have fences, so that their take-overs may not ask at all.
 TEST_F(AssignmentTest, OfATopicWithAFenceOnlyThePartitionThatGotNoAnswerHasTheLongPause) {
     const TopicPartition added{"topic", Partition{1}};
