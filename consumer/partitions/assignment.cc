@@ -249,8 +249,8 @@ Assignment::Failed Assignment::failed_topics() const {
 // The first take-over of a topic asks about all its partitions, so it fails for each of them. If
 // each was counted by itself, a topic with many partitions would take half of the worker's time,
 // and have all its tries before the second one of another topic.
-int Assignment::unanswered(const TopicPartition& partition, const Entry& entry,
-                           const Failed& failed) const {
+int Assignment::failures_of(const TopicPartition& partition, const Entry& entry,
+                            const Failed& failed) const {
     const auto topic = failed.find(partition.topic);
     const bool same = topic != failed.end() && topic->second.same_question;
     return same ? topic->second.unanswered : entry.unanswered;
@@ -260,7 +260,7 @@ std::optional<Assignment::Clock::time_point> Assignment::due(const TopicPartitio
                                                              const Entry& entry,
                                                              const Failed& failed) const {
     if (!wants_take_over(entry)) return std::nullopt;
-    const bool fails = unanswered(partition, entry, failed) > 0;
+    const bool fails = failures_of(partition, entry, failed) > 0;
     return std::max(entry.not_before, fails ? failed_pause_ : pause_);
 }
 
@@ -268,7 +268,7 @@ std::optional<TopicPartition> Assignment::next_take_over(Clock::time_point now) 
     const Failed failed = failed_topics();
     const auto order = [&](const auto& item) {
         const auto& [partition, entry] = item;
-        return std::tuple(unanswered(partition, entry, failed), failed.contains(partition.topic),
+        return std::tuple(failures_of(partition, entry, failed), failed.contains(partition.topic),
                           entry.unanswered, entry.not_before);
     };
     const std::pair<const TopicPartition, Entry>* next = nullptr;

@@ -163,7 +163,8 @@ class Assignment {
     using Failed = std::map<std::string_view, FailedTopic>;
     Failed failed_topics() const;
     // How many take-overs with the partition's question got no answer.
-    int unanswered(const TopicPartition& partition, const Entry& entry, const Failed& failed) const;
+    int failures_of(const TopicPartition& partition, const Entry& entry,
+                    const Failed& failed) const;
     // When the partition may be taken over; nullopt if it needs no take-over.
     std::optional<Clock::time_point> due(const TopicPartition& partition, const Entry& entry,
                                          const Failed& failed) const;
