@@ -13,7 +13,7 @@ const std::vector<OptionSpec> key_and_ledger_options = {
       },
       {"idempotency-key", "cloudevents", "debezium-outbox", "debezium-postgres", "masstransit",
        "nservicebus", "kafka-coordinates", "body-sha256"}},
-     "A well-known place of the key. Give this or `sources`.",
+     "A well-known place of the key (see *Sources of a key* below). Give this or `sources`.",
      "`kafka-coordinates` only finds what Kafka itself delivers twice; with `body-sha256` two "
      "equal orders are one."},
     {"topics[].key.sources", "", into([](To& to) { return &to.topic->key.sources; }),
