@@ -153,8 +153,8 @@ inline constexpr MetricSpec metric_list[] = {
      "processes."},
     {"onceward_dead_letters_open", MetricKind::gauge, "group topic", "dead letters",
      GivenBy::group,
-     "Dead letters that nobody has redriven or discarded, counted up to 100,000, about once a "
-     "minute. Left out while PostgreSQL does not count them in time."},
+     "Dead letters that nobody has redriven or discarded, counted up to 100,000 of the whole "
+     "group, about once a minute. Left out while PostgreSQL does not count them in time."},
     {"onceward_dead_letters_oldest_seconds", MetricKind::gauge, "group topic", "seconds",
      GivenBy::group,
      "Age of the oldest of them; 0 if there is none."},

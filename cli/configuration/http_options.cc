@@ -46,15 +46,16 @@ const std::vector<OptionSpec> http_entries = {
      "are more than 256 fields."},
     {"http.limits.connections", "1000",
      into([](To& to) { return &to.configuration.http.server.limits.connections; }, {1, 100'000}),
-     "Most connections at once. Further ones wait in the kernel's queue; for each of them the "
-     "connection is closed that has been idle longest, or else one whose request comes slowly (its "
-     "head longer than a second, all of it longer than five).",
+     "Most connections at once. Further ones wait in the kernel's queue. For each of them the "
+     "server closes the connection that has been idle longest. If none is idle, it closes one "
+     "whose request arrives slowly: its head took more than 1 s, or the request more than 5 s. If "
+     "there is none either, it closes one that reads its answer for more than 5 s.",
      "Each takes a file descriptor, and memory for a request."},
     {"http.limits.head_time", "10s",
      into([](To& to) { return &to.configuration.http.server.limits.head_time; }, {100, hour}),
      "How long a request's head (its first line and header fields) may take from its first byte; a "
      "slower one is answered with 408.",
-     "Longer lets slow senders hold connections."},
+     "With a longer value slow senders hold connections for longer."},
     {"http.limits.request_time", "30s",
      into([](To& to) { return &to.configuration.http.server.limits.request_time; }, {100, hour}),
      "How long a request may take from its first byte to its last; a slower one is answered with "
@@ -62,7 +63,7 @@ const std::vector<OptionSpec> http_entries = {
     {"http.limits.idle_time", "15s",
      into([](To& to) { return &to.configuration.http.server.limits.idle_time; }, {100, hour}),
      "How long a connection may be idle between two requests before it is closed.",
-     "Longer saves clients new connections, and keeps one of `connections` occupied."},
+     "A longer value saves clients new connections, and keeps one of `connections` occupied."},
     {"http.tokens.jwks", "", into([](To& to) { return &to.configuration.http.jwks; }),
      "The key set that bearer tokens are verified against: an `https://` address, or a file. With "
      "it a token is needed on each route that has no signature and does not say `token: none`. "
@@ -83,7 +84,7 @@ const std::vector<OptionSpec> http_entries = {
     {"http.tokens.refresh", "15m",
      into([](To& to) { return &to.configuration.http.jwks_refresh; }, {10 * second, day}),
      "How often the key set is fetched; also when a token names a key that is not there.",
-     "Longer accepts a withdrawn key for longer."},
+     "With a longer value a withdrawn key is accepted for longer."},
     {"http.routes[].method", must_be_given,
      into([](To& to) { return &to.route->options.pattern.method; }),
      "The request's method, in capitals, such as `POST`."},
@@ -107,8 +108,8 @@ const std::vector<OptionSpec> http_entries = {
      "each holds one of `http.limits.connections`. A further one gets 503 and Retry-After at once. "
      "0: four times the connections that no request holds, so one busy route gets four fifths of "
      "all, and two get four ninths each.",
-     "More than `connections` less what other routes need lets a slow target stop them. Fewer "
-     "refuses requests that the target could have taken."},
+     "Leave enough of `connections` for the other routes. Otherwise one slow target can block "
+     "them. A number that is too small refuses requests that the target could have taken."},
     {"http.routes[].wait", "0s",
      into([](To& to) { return &to.route->options.wait; }, {0, 30 * second}),
      "To a sink or an upstream: how long a repeat waits while the first request still runs, before "

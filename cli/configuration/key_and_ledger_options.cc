@@ -13,7 +13,7 @@ const std::vector<OptionSpec> key_and_ledger_options = {
       },
       {"idempotency-key", "cloudevents", "debezium-outbox", "debezium-postgres", "masstransit",
        "nservicebus", "kafka-coordinates", "body-sha256"}},
-     "A well-known place of the key. Give this or `sources`.",
+     "A well-known place of the key (see *Sources of a key* below). Give this or `sources`.",
      "`kafka-coordinates` only finds what Kafka itself delivers twice; with `body-sha256` two "
      "equal orders are one."},
     {"topics[].key.sources", "", into([](To& to) { return &to.topic->key.sources; }),
@@ -104,19 +104,21 @@ const std::vector<OptionSpec> key_and_ledger_options = {
      into([](To& to) { return &to.ledger.retention; }, {1000, 3660 * day}),
      "The shortest time that a claim is kept, in the log's time: a duplicate that becomes readable "
      "within this after its original was applied is found, however long the workers were down.",
-     "Longer takes more disk."},
+     "A longer value takes more disk."},
     {"topics[].ledger.rotate_after", "3h",
      into([](To& to) { return &to.ledger.rotate_after; }, {100, 3660 * day}),
      "The current table of claims is sealed at this age. Whole tables expire. It must not be "
      "longer than `retention`.",
-     "Shorter frees disk sooner; every sealed table costs one more probe a batch."},
+     "A shorter value frees disk sooner, and each sealed table costs one more probe for each "
+     "batch."},
     {"topics[].ledger.rotate_claims", "<2000000 for a `log` with `reach: global`, else 50000000>",
      into([](To& to) { return &to.ledger.rotate_claims; }, {1000}),
-     "The current table is also sealed at this number of claims (about 100 bytes each; of a log "
-     "about 17), and that of a log before its claims take half of `memory.claims` in a process. "
-     "Sealed tables of a `log` with `reach: global` become one, step by step, so that small ones "
-     "do not become many; not if results are stored.",
-     "As for `rotate_after`; more of a `log` takes more memory in each process."},
+     "The current table is sealed when it has this many claims (about 100 bytes each, in a `log` "
+     "about 17). A log's table is sealed earlier if recent claims take half of `memory.claims` in "
+     "a process. With `reach: global` a log's sealed tables are merged, so that small ones do not "
+     "become many, unless the ledger stores results.",
+     "As for `rotate_after`. A larger number takes more memory in each process if the ledger is a "
+     "`log`."},
     {"topics[].ledger.purge_hours", "<always>", into([](To& to) { return &to.ledger.purge_hours; }),
      "If set, expired claims are dropped only within these hours of the day, in UTC, so that "
      "dropping their tables does not fall into the busy hours: `22:00-04:00` passes midnight. "
@@ -127,8 +129,8 @@ const std::vector<OptionSpec> key_and_ledger_options = {
     {"topics[].ledger.lease", "60s", into([](To& to) { return &to.ledger.lease; }, {100, day}),
      "With `store: lease`: how long a key stays with a worker that sends no heartbeat. A worker "
      "extends it while it works. At least twice a call's time-out, and shorter than the retention.",
-     "Longer: the messages of a crashed worker wait longer. Shorter: a call of a worker that was "
-     "only slow is repeated sooner."},
+     "With a longer value the messages of a crashed worker wait longer. With a shorter one a call "
+     "of a worker that was only slow is repeated sooner."},
 };
 
 }  // namespace onceward

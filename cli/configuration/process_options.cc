@@ -16,7 +16,7 @@ const std::vector<OptionSpec> process_options = {
      into([](To& to) { return &to.configuration.drain_timeout; }, {100, hour}),
      "How long a shutdown or a revoked partition waits for the batch in flight before it is rolled "
      "back. Nothing is lost either way.",
-     "Longer delays a rebalance, shorter repeats more work."},
+     "A longer value delays a rebalance. With a shorter one more work is repeated."},
     {"kafka.bootstrap_servers", "",
      into([](To& to) { return &to.configuration.kafka.bootstrap_servers; }),
      "Brokers to begin with: `host:port`, more than one separated by commas. Needed by topics, by "
@@ -49,7 +49,7 @@ const std::vector<OptionSpec> process_options = {
      into([](To& to) { return &to.configuration.postgres.connect_timeout; },
           {2 * second, 300 * second}),
      "How long to wait for a server to answer at connect.",
-     "Longer finds slow servers, shorter fails over sooner."},
+     "With a longer value slow servers are reached, with a shorter one a fail-over is sooner."},
     {"postgres.statement_timeout", "60s",
      into([](To& to) { return &to.configuration.postgres.statement_timeout; }, {100, hour}),
      "A statement that runs longer is cancelled and its batch tried again. Never applies "
@@ -58,21 +58,21 @@ const std::vector<OptionSpec> process_options = {
     {"postgres.lock_timeout", "10s",
      into([](To& to) { return &to.configuration.postgres.lock_timeout; }, {100, hour}),
      "A wait for one lock that is longer fails, and the batch is tried again.",
-     "Shorter gives up sooner where another session holds the sink's rows."},
+     "With a shorter value a batch gives up sooner if another session holds the sink's rows."},
     {"postgres.idle_in_transaction_timeout", "30s",
      into([](To& to) { return &to.configuration.postgres.idle_in_transaction_timeout; },
           {second, hour}),
      "The server ends a session that is idle inside a transaction for longer. This frees the locks "
      "of a worker that is frozen between statements.",
-     "Longer makes others wait longer for a frozen worker."},
+     "With a longer value others wait longer for a frozen worker."},
     {"postgres.tcp_user_timeout", "15s",
      into([](To& to) { return &to.configuration.postgres.tcp_user_timeout; }, {second, hour}),
      "If sent bytes are not acknowledged for longer, worker and server each close the connection.",
-     "Shorter notices a dead network sooner, and ends sessions in a short outage."},
+     "With a shorter value a dead network is noticed sooner, and a short outage ends sessions."},
     {"postgres.client_check_interval", "2s",
      into([](To& to) { return &to.configuration.postgres.client_check_interval; }, {100, hour}),
      "How often the server checks that the client of a running query is connected.",
-     "Longer keeps the locks of a killed worker longer."},
+     "With a longer value the locks of a killed worker stay longer."},
     {"databases[].name", must_be_given, into([](To& to) { return &to.database->name; }),
      "A further PostgreSQL server, with its own fences, ledgers and dead letters: what topics call "
      "it in `database`. Letters, digits, `-` and `_`.",
@@ -88,7 +88,7 @@ const std::vector<OptionSpec> process_options = {
      into([](To& to) { return &to.configuration.batch.messages; }, {1, 1'000'000}),
      "The maximum number of messages in one transaction. There is no timer: a batch has the "
      "messages that arrived during the commit before it.",
-     "More is faster under load and holds more memory and locks."},
+     "A larger number is faster under load, and holds more memory and locks."},
     {"batch.bytes", "8MiB",
      into_size([](To& to) { return &to.configuration.batch.bytes; }, {1024, std::int64_t{1} << 30}),
      "Most bytes of keys, headers and payloads in one transaction.",

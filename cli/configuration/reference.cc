@@ -59,6 +59,8 @@ these. [Values and columns](types.md#conversions) has each conversion with an ex
 A message whose value is refused is rejected (`unmappable`).
 Key and fingerprint are made of the values as they are in the message, before any conversion.
 
+## Sources of a key
+
 An entry of `key.sources` is one of `{header: NAME}`, `{field: PATH}`, `{fields: [PATH, PATH]}`
 (one key of several fields), `record_key`, `cloudevents` (source and id), `coordinates` (topic,
 partition, offset) or `payload_sha256`. With
@@ -66,6 +68,20 @@ partition, offset) or `payload_sha256`. With
 request's key is: its parameters are ignored, and any other value is an invalid key. A key
 found in a header is another key than the same text in the record's key; two sources with the same
 `kind: NAME` share their keys.
+
+| `key.preset` | where the key is |
+|---|---|
+| `idempotency-key` | the header `Idempotency-Key` or `idempotency-key`, with or without quotes |
+| `cloudevents` | the headers `ce_source` and `ce_id`, or `/source` and `/id` of structured JSON |
+| `debezium-outbox` | the header `id` |
+| `debezium-postgres` | a [change's place in the log](debezium.md#keys), with the record's key |
+| `masstransit` | the header `MessageId`, else `/messageId` of a JSON payload |
+| `nservicebus` | the header `NServiceBus.MessageId` |
+| `kafka-coordinates` | the topic's id, the partition and the offset |
+| `body-sha256` | a SHA-256 of the payload |
+
+Both spellings of the first one are one kind of key, `header:Idempotency-Key`. Structured JSON has
+the content type `application/cloudevents+json`.
 
 ## What is refused among librdkafka's properties
 

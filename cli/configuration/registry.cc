@@ -43,7 +43,7 @@ const std::vector<OptionSpec> registry_options = {
      "The PEM file with that certificate's private key."},
     {"registries[].timeout", "10s",
      into([](To& to) { return &to.registry->timeout; }, {100, 60 * second}),
-     "How long one request may take.", "Longer asks the next address later."},
+     "How long one request may take.", "With a longer value the next address is asked later."},
     {"registries[].cache.schemas", "1000",
      into([](To& to) { return &to.registry->schemas; }, {1, 1'000'000}),
      "Schemas that are kept, at most; the least recently used ones are forgotten.",
@@ -54,8 +54,8 @@ const std::vector<OptionSpec> registry_options = {
     {"registries[].unknown_for", "60s",
      into([](To& to) { return &to.registry->unknown_for; }, {100, hour}),
      "How long it is remembered that the registry has no such schema, or one that cannot be used.",
-     "Longer asks the registry less often. Messages of a schema that was registered meanwhile go "
-     "to the dead letters until then."},
+     "With a longer value the registry is asked less often. Messages of a schema that was "
+     "registered meanwhile go to the dead letters until then."},
 };
 
 bool is_registry_address(const std::string& url) {

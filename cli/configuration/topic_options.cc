@@ -53,8 +53,9 @@ const std::vector<OptionSpec> topic_options = {
      "message: `reject` it as a bad message, or `skip` and count it. Rows stay where they are "
      "either way."},
     {"topics[].start", "committed", into([](To& to) { return &to.topic->start; }),
-     "Where reading begins while the group has no fence for a partition: `committed` (Kafka's "
-     "offset of this group), `earliest`, `latest`, or a time such as `2026-01-31T12:00:00Z`."},
+     "Where reading begins while the group has no fence of the topic: `committed` (Kafka's offset "
+     "of this group), `earliest`, `latest`, or a time such as `2026-01-31T12:00:00Z`. A partition "
+     "that is added to the topic later begins at its earliest offset."},
     {"topics[].start_fallback", "earliest",
      into([](To& to) { return &to.topic->start.fallback; }, {"earliest", "latest"}),
      "With `start: committed`, where reading begins if nothing is committed.",

@@ -28,7 +28,8 @@ const std::vector<OptionSpec> trace_options = {
     {"traces.sampling", "0.01",
      into([](To& to) { return &to.configuration.traces.sampling; }, {0, 1}),
      "How many of the traces that begin here are recorded, as a share: of batches, of requests and "
-     "of records that bring no `traceparent`. What brings one is recorded if that says so.",
+     "of records that bring no `traceparent`. A message or request with a `traceparent` is "
+     "recorded if its sampled flag is set.",
      "Each recorded message has a span of its own, about a kilobyte at the receiver."},
     {"traces.service_name", "<OTEL_SERVICE_NAME, or onceward>",
      into([](To& to) { return &to.configuration.traces.service_name; }),
@@ -44,7 +45,7 @@ const std::vector<OptionSpec> trace_options = {
     {"traces.timeout", "5s",
      into([](To& to) { return &to.configuration.traces.timeout; }, {100, 10 * second}),
      "The time-out of one request to the receiver, and of sending the last spans at the end.",
-     "A shutdown may take so much longer if the receiver does not answer."},
+     "If the receiver does not answer, a shutdown takes this much longer."},
     {"traces.ca_file", "", into([](To& to) { return &to.configuration.traces.ca_file; }),
      "A file of PEM certificates to trust in place of the system's; relative to this "
      "configuration's folder."},

@@ -25,7 +25,7 @@ const std::vector<OptionSpec> upstream_options = {
     {"http.routes[].upstream.timeout", "10s",
      into([](To& to) { return &to.route->upstream.timeout; }, {10, 600'000}),
      "The time-out of one call, to the answer's last byte. Half of `ledger.lease` at most.",
-     "Shorter leaves more calls without an answer. A shutdown waits for calls under way."},
+     "With a shorter value more calls get no answer. A shutdown waits for calls under way."},
     {"http.routes[].upstream.honours_key", "false",
      into([](To& to) { return &to.route->upstream.honours_key; }, {"false", "true"}),
      "Whether the upstream makes one effect of two calls with the same `Idempotency-Key`. With "

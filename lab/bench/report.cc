@@ -195,7 +195,8 @@ std::string as_markdown(const Report& report) {
         text += "- " + name + ": " + value + "\n";
     }
     text += std::string("\n") + reading +
-            " The floor is what counts as done, the goal what we are after.\n\n## Rows\n\n" +
+            " Each row has two limits. A result that misses the floor is a regression. The goal is "
+            "what we want to reach.\n\n## Rows\n\n" +
             markdown_head(verdict_header);
     for (const Target& target : targets()) {
         if (const Outcome* outcome = outcome_of(report, target)) {

@@ -137,16 +137,16 @@ RowResult Bench::purge() {
     };
     RowResult result = begin(
         "9",
-        consumed_setting(purge_load) + ", no duplicates, one worker, `log`, reach global; " +
+        consumed_setting(purge_load) + ", no duplicates, one worker, `log`, reach global. " +
             grouped(extent_.claims) +
-            " random claims put there before each pair, the only ones as each run begins, and "
-            "purged after the first 5 %: "
-            "unlisted under the ledger's lock without waiting for the watermark, dropped by "
-            "retention's job; a REPEATABLE READ snapshot is open through each run; p99 is how "
-            "long COMMIT takes to be answered; the DELETE goes through " +
+            " random claims are put there before each pair, and there are no others when a run "
+            "begins. They are purged after the first 5 %: unlisted under the ledger's lock without "
+            "waiting for the watermark, then dropped by retention's job. A REPEATABLE READ "
+            "snapshot is open through each run. p99 is how long COMMIT takes to be answered. The "
+            "DELETE goes through " +
             grouped(deleted) +
-            " claims of a `table` ledger by where they lie, 10,000 a transaction, with nothing "
-            "at the same time and no VACUUM after it, and counts " +
+            " claims of a `table` ledger in the order of the table's file, 10,000 a transaction, "
+            "with nothing at the same time and no VACUUM after it, and its time counts " +
             fixed(scale, 0) + " times");
     const auto targets = targets_of("9");
     result.outcomes = {{targets[0], ratio(rates(runs[1]), rates(runs[0]))},
