@@ -144,8 +144,8 @@ struct AdminServer::State {
             return answer(to_response(
                 {415, "JSON alone", "Send the header `Content-Type: application/json`."}));
         }
-        AdminAct wanted{path, request.body, std::get<AdminCaller>(std::move(caller)),
-                        request.address, {}};
+        AdminAct wanted{
+            path, request.body, std::get<AdminCaller>(std::move(caller)), request.address, {}};
         const auto latest = std::chrono::steady_clock::now() + sources.act_patience;
         WorkThread& thread_of_it = path == "/api/pause" || path == "/api/resume" ? brakes : acts;
         const bool taken =

@@ -162,12 +162,10 @@ struct Redriven {
 };
 
 nlohmann::json counts_of(const Redriven& redriven, bool done) {
-    nlohmann::json counts{{"picked", redriven.plan.letters.size()},
-                          {"exhausted", redriven.plan.exhausted},
-                          {"uncertain", redriven.plan.uncertain},
-                          {"behind", redriven.plan.behind},
-                          {"limit_reached", redriven.plan.limit_reached},
-                          {"done", done}};
+    nlohmann::json counts{
+        {"picked", redriven.plan.letters.size()},       {"exhausted", redriven.plan.exhausted},
+        {"uncertain", redriven.plan.uncertain},         {"behind", redriven.plan.behind},
+        {"limit_reached", redriven.plan.limit_reached}, {"done", done}};
     if (!redriven.from_topic.is_null()) counts["from_topic"] = redriven.from_topic;
     return counts;
 }

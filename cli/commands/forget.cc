@@ -7,10 +7,10 @@
 #include "cli/operate/forget_key.h"
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/exit_code.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/exit_code.h"
 #include "dedup/operator/interventions.h"
 #include "schemas/queries.h"
 
@@ -63,14 +63,13 @@ nlohmann::json results_in_all(Connection& connection, const ForgetOptions& optio
             connection.query(sql::results_count, Parameters{ledger}.bytes(tenant));
         if (counted.is_null(0, 0)) continue;
         const std::int64_t results =
-            options.yes ? unlocked("the results of ledger " + name + " were",
-                                   [&] {
-                                       return erase_results(connection, ledger, tenant,
-                                                            options.reason,
-                                                            forget_lock_timeout);
-                                   })
-                        : counted.integer(0, 0) -
-                              counted_before(connection, ledger, tenant, before);
+            options.yes
+                ? unlocked("the results of ledger " + name + " were",
+                           [&] {
+                               return erase_results(connection, ledger, tenant, options.reason,
+                                                    forget_lock_timeout);
+                           })
+                : counted.integer(0, 0) - counted_before(connection, ledger, tenant, before);
         before.push_back(ledger);
         found.push_back({{"ledger", name}, {"results", results}});
     }
@@ -151,10 +150,9 @@ int forget(const ForgetOptions& options) {
         });
     }
     const bool none = claims.empty() && leases.empty();
-    const int evicted =
-        options.yes && !none
-            ? forget_in_all(connection, options.ledger, digests_of(wanted), options.reason)
-            : 0;
+    const int evicted = options.yes && !none ? forget_in_all(connection, options.ledger,
+                                                             digests_of(wanted), options.reason)
+                                             : 0;
     // The key was found and not removed: another process is working on it.
     const bool refused = options.yes && !none && evicted == 0;
     const int answer = none ? exit_not_found : refused ? exit_failure : exit_ok;
@@ -211,10 +209,10 @@ void add_forget(CLI::App& program, Commands& commands) {
                        "what would be taken out"},
                       {"forget --tenant acme --reason 'contract ended' --yes",
                        "erase the stored results of a tenant"}},
-         .exit_codes = {{exit_ok, "taken out, erased or planned"},
-                        {exit_failure, "nothing was taken out, because the key is in flight"},
-                        {exit_not_found,
-                         "no ledger knows the key, or has results of the tenant"}}});
+         .exit_codes = {
+             {exit_ok, "taken out, erased or planned"},
+             {exit_failure, "nothing was taken out, because the key is in flight"},
+             {exit_not_found, "no ledger knows the key, or has results of the tenant"}}});
     add_operator_work(*command, commands, options, forget);
 }
 

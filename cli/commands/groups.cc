@@ -141,11 +141,10 @@ void add_groups(CLI::App& program, Commands& commands) {
     end->add_flag("--undo", options->undo, "Bring it back");
     offer_reason(*end, options->reason, "the audit log");
     add_yes_flag(*end, *options);
-    end_help(*end,
-             {.examples = {{"groups retire old-writer", "a dry run: what would be retired"},
-                           {"groups retire old-writer --yes", "retire it"}},
-              .exit_codes = {{exit_ok, "done or planned"},
-                             {exit_not_found, "there is nothing to change"}}});
+    end_help(*end, {.examples = {{"groups retire old-writer", "a dry run: what would be retired"},
+                                 {"groups retire old-writer --yes", "retire it"}},
+                    .exit_codes = {{exit_ok, "done or planned"},
+                                   {exit_not_found, "there is nothing to change"}}});
 }
 
 }  // namespace onceward

@@ -334,8 +334,8 @@ int offsets(const OffsetsOptions& options) {
 }  // namespace
 
 void add_offsets(CLI::App& program, Commands& commands) {
-    CLI::App* command = program.add_subcommand(
-        "offsets", "Show how far a group has read, or move it");
+    CLI::App* command =
+        program.add_subcommand("offsets", "Show how far a group has read, or move it");
     add_offsets_skip(*command, commands);
     auto options = std::make_shared<OffsetsOptions>();
     add_operator_options(*command, *options);
@@ -346,9 +346,9 @@ void add_offsets(CLI::App& program, Commands& commands) {
     command->add_option("--partition", options->partition, "Only this partition")
         ->check(whole_number());
     command
-        ->add_option("--set", options->position,
-                     std::string("Where the group reads on: an offset, earliest, latest, ") +
-                         moment_forms)
+        ->add_option(
+            "--set", options->position,
+            std::string("Where the group reads on: an offset, earliest, latest, ") + moment_forms)
         ->type_name("POSITION")
         ->check(position_check());
     command->add_flag("--adopt-topic-id", options->adopt,

@@ -65,8 +65,7 @@ int resume(const OperatorOptions& options) {
     const OperatorSetup setup = operator_setup(options, "resume", options.topic);
     const std::string group = target_of(options, setup);
     Connection connection = writing_session(setup);
-    const QueryResult ended =
-        connection.query(sql::pauses_end, Parameters{group, options.topic});
+    const QueryResult ended = connection.query(sql::pauses_end, Parameters{group, options.topic});
     const bool was_paused = ended.rows() > 0;
     print_answer(options.json,
                  {{"topic", options.topic},
@@ -96,10 +95,10 @@ void add_pause(CLI::App& program, Commands& commands) {
     add(program, commands, "pause", "Pause a topic in all workers of the group", pause,
         {.examples = {{"pause orders --reason 'the price table is being fixed'",
                        "until `onceward resume orders`"}},
-         .exit_codes = {{exit_ok, "it is paused"},
-                        {exit_not_found,
-                         "with --dsn or --group: the group does not have the topic"},
-                        {exit_usage, not_configured}}});
+         .exit_codes = {
+             {exit_ok, "it is paused"},
+             {exit_not_found, "with --dsn or --group: the group does not have the topic"},
+             {exit_usage, not_configured}}});
     add(program, commands, "resume", "Continue a paused topic, from its fences", resume,
         {.examples = {{"resume orders", "in all workers of the group"}},
          .exit_codes = {{exit_ok, "it continues"},

@@ -194,8 +194,8 @@ ReplayOptions options_of(const ReplayArguments& arguments, const OperatorSetup& 
                          const LogIdentity& identity) {
     ReplayOptions options;
     options.group = setup.configuration->group;
-    options.worker = make_worker_options(*setup.configuration, 0,
-                                         make_registries(*setup.configuration));
+    options.worker =
+        make_worker_options(*setup.configuration, 0, make_registries(*setup.configuration));
     std::erase_if(options.worker.topics,
                   [&](const WorkerTopic& topic) { return topic.name != arguments.topic; });
     options.worker.postgres = setup.connection;
@@ -305,9 +305,9 @@ int replay(const ReplayArguments& arguments) {
 
 void add_replay(CLI::App& program, Commands& commands) {
     auto arguments = std::make_shared<ReplayArguments>();
-    CLI::App* command = add_operator_command(
-        program, commands, "replay",
-        "Read a range of a topic again while the workers run", arguments, replay);
+    CLI::App* command = add_operator_command(program, commands, "replay",
+                                             "Read a range of a topic again while the workers run",
+                                             arguments, replay);
     command->add_option("--topic", arguments->topic, "The topic")->required()->type_name("NAME");
     command->add_option("--partition", arguments->partitions, "Only these; default: all")
         ->type_name("N")

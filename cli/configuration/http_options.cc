@@ -8,7 +8,7 @@ namespace {
 
 // Null if the route has no scheme, so that there is no signature to store it in.
 template <class Member>
-Member* of_signature(To& to, Member SignatureOptions::*member) {
+Member* of_signature(To& to, Member SignatureOptions::* member) {
     std::optional<SignatureOptions>& signature = to.route->options.signature;
     return signature ? &(*signature.*member) : nullptr;
 }

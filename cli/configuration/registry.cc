@@ -85,8 +85,8 @@ void check_urls(const RegistryConfiguration& registry, const Section& at) {
                      "in `username` and `password`.");
             return;
         }
-        const bool login = !registry.username.empty() || !registry.token.empty() ||
-                           !registry.token_file.empty();
+        const bool login =
+            !registry.username.empty() || !registry.token.empty() || !registry.token_file.empty();
         const auto network = parse_network(address->host);
         const bool near = address->host == "localhost" || (network && is_special(network->address));
         if (!address->tls && !near && login) {
@@ -133,9 +133,10 @@ void check_topic_registry(const TopicConfiguration& topic, const std::vector<std
     if (std::ranges::find(known, topic.registry) == known.end()) {
         std::string advice = guess(topic.registry, known);
         if (advice == ".") {
-            advice = known.empty() ? ". Write `registries:`, and below it `- name: " +
-                                         topic.registry + "` with its `urls`."
-                                   : ". Known are " + one_of(known) + ".";
+            advice = known.empty()
+                         ? ". Write `registries:`, and below it `- name: " + topic.registry +
+                               "` with its `urls`."
+                         : ". Known are " + one_of(known) + ".";
         }
         return at.error("registry", "There is no registry `" + topic.registry + "`" + advice);
     }
@@ -186,8 +187,8 @@ void check_registries(const Configuration& configuration, Report& report) {
             std::ranges::find(configuration.topics, registry.name, &TopicConfiguration::registry) !=
             configuration.topics.end();
         if (!used && at.known("name")) {
-            at.warning("", "No topic uses the registry `" + registry.name + "`. Write `registry: " +
-                               registry.name + "` at one, or remove it.");
+            at.warning("", "No topic uses the registry `" + registry.name +
+                               "`. Write `registry: " + registry.name + "` at one, or remove it.");
         }
     }
     for (const TopicConfiguration& topic : configuration.topics) {

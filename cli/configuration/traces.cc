@@ -37,8 +37,8 @@ const std::vector<OptionSpec> trace_options = {
     {"traces.resource", "<OTEL_RESOURCE_ATTRIBUTES>",
      into([](To& to) { return &to.configuration.traces.resource; }),
      "Further attributes of the process, such as `deployment.environment.name: production`."},
-    {"traces.queue", "8192", into([](To& to) { return &to.configuration.traces.queue; },
-                                  {1, 1'000'000}),
+    {"traces.queue", "8192",
+     into([](To& to) { return &to.configuration.traces.queue; }, {1, 1'000'000}),
      "Spans that wait to be sent, at most. Further ones are dropped and counted "
      "(`onceward_trace_spans_total`).",
      "About a kilobyte of memory each."},
@@ -69,9 +69,9 @@ std::vector<std::pair<std::string, std::string>> pairs_of(std::string_view text)
         for (std::size_t i = 0; i < value.size(); ++i) {
             const bool coded = value[i] == '%' && i + 2 < value.size() &&
                                hex_value(value[i + 1]) >= 0 && hex_value(value[i + 2]) >= 0;
-            plain += coded ? static_cast<char>(hex_value(value[i + 1]) * 16 +
-                                               hex_value(value[i + 2]))
-                           : value[i];
+            plain += coded
+                         ? static_cast<char>(hex_value(value[i + 1]) * 16 + hex_value(value[i + 2]))
+                         : value[i];
             if (coded) i += 2;
         }
         pairs.emplace_back(name, std::move(plain));
@@ -152,9 +152,8 @@ std::vector<std::pair<std::string, std::string>> resource_of(const TracesConfigu
                                                              const std::string& group) {
     std::vector<std::pair<std::string, std::string>> resource = traces.resource;
     const auto put = [&](const char* name, const std::string& value, bool replaces) {
-        const auto found = std::ranges::find(resource, name, [](const auto& one) {
-            return std::string_view(one.first);
-        });
+        const auto found = std::ranges::find(
+            resource, name, [](const auto& one) { return std::string_view(one.first); });
         if (found == resource.end()) {
             resource.emplace_back(name, value);
         } else if (replaces) {

@@ -84,8 +84,8 @@ std::vector<ProbeRow> settings(Connection& connection, const Configuration& conf
                             ProbeVerdict otherwise, const std::string& next) {
         const std::string value(found.text(0, column));
         const bool good = value == wanted;
-        rows.push_back({good ? ProbeVerdict::ok : otherwise, name + " = " + value,
-                        good ? "" : next});
+        rows.push_back(
+            {good ? ProbeVerdict::ok : otherwise, name + " = " + value, good ? "" : next});
     };
     expect(5, "autovacuum", "on", ProbeVerdict::warning,
            "Set it to on: fences and leases are updated for ever, and need VACUUM.");
@@ -95,9 +95,9 @@ std::vector<ProbeRow> settings(Connection& connection, const Configuration& conf
            "Set it to 0 for the role: it ends a long batch, which is then tried in parts.");
     const std::string standbys(found.text(0, 9));
     rows.push_back({ProbeVerdict::note,
-                    "wal_level = " + std::string(found.text(0, 4)) + ", synchronous_commit = " +
-                        std::string(found.text(0, 8)) + ", synchronous standbys: " +
-                        (standbys.empty() ? "none" : standbys),
+                    "wal_level = " + std::string(found.text(0, 4)) +
+                        ", synchronous_commit = " + std::string(found.text(0, 8)) +
+                        ", synchronous standbys: " + (standbys.empty() ? "none" : standbys),
                     ""});
     const std::int64_t limit = found.integer(0, 10);
     if (limit >= 0 && limit < sessions_of(configuration)) {
@@ -121,8 +121,8 @@ std::vector<ProbeRow> ledgers(Connection& connection, const Configuration& confi
         rows.push_back(judge_ledger(view.name, view.claims, view.bytes, view.retention,
                                     view.held_back, held_by));
         if (!view.oldest_transaction || *view.oldest_transaction < seconds(60)) continue;
-        rows.push_back(judge_transaction("it holds ledger " + view.name, *view.oldest_transaction,
-                                         false));
+        rows.push_back(
+            judge_transaction("it holds ledger " + view.name, *view.oldest_transaction, false));
     }
     if (rows.empty()) rows.push_back({ProbeVerdict::note, "the group feeds no ledger yet", ""});
     return rows;
@@ -185,10 +185,9 @@ std::vector<ProbeRow> outbox(Connection& connection, const Configuration& config
     const QueryResult found = connection.query(sql::outbox_totals, {configuration.group});
     const std::int64_t waiting = found.rows() == 0 ? 0 : found.integer(0, 0);
     const seconds age(waiting == 0 ? 0 : found.integer(0, 1));
-    const std::string text = waiting == 0
-                                 ? "nothing waits to be sent"
-                                 : std::to_string(waiting) + " records wait, the oldest for " +
-                                       age_text(age);
+    const std::string text =
+        waiting == 0 ? "nothing waits to be sent"
+                     : std::to_string(waiting) + " records wait, the oldest for " + age_text(age);
     if (age < std::chrono::minutes(1)) return {{ProbeVerdict::ok, text, ""}};
     return {{ProbeVerdict::warning, text, "`onceward outbox` shows who sends, and what is held."}};
 }
@@ -200,15 +199,13 @@ std::vector<ProbeRow> disk(Connection& connection, const Configuration&) {
         return bytes_text(static_cast<double>(found.integer(0, column)));
     };
     std::vector<ProbeRow> rows{{ProbeVerdict::ok,
-                                "the database has " + bytes(0) +
-                                    ", Onceward's schema " + bytes(1) +
+                                "the database has " + bytes(0) + ", Onceward's schema " + bytes(1) +
                                     " of it; PostgreSQL does not show what is free",
                                 ""}};
     if (found.integer(0, 2) >= much_wal) {
         rows.push_back({ProbeVerdict::warning,
                         "replication slot " + std::string(found.text(0, 3)) +
-                            " has no reader and keeps " + bytes(2) +
-                            " of WAL",
+                            " has no reader and keeps " + bytes(2) + " of WAL",
                         "Start its reader, or drop it: the disk would fill."});
     }
     return rows;
@@ -224,8 +221,8 @@ std::vector<Probe> database_probes(const Configuration& configuration, milliseco
     const Configuration hurried = hurried_copy(configuration, limit);
     const std::string area = database_text(configuration.database);
     std::vector<Probe> probes;
-    probes.push_back({area, "schema, role and sinks",
-                      [hurried] { return rows_of(check_database(hurried)); }});
+    probes.push_back(
+        {area, "schema, role and sinks", [hurried] { return rows_of(check_database(hurried)); }});
     probes.push_back(probe_of(hurried, "settings", settings));
     if (!configuration.topics.empty()) {
         probes.push_back({area, "fences", [hurried] {

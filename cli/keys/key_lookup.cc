@@ -298,8 +298,7 @@ std::string places_text(const nlohmann::json& places) {
 std::string claim_text(const nlohmann::json& claim) {
     return filled("applied at {claimed_at} from ", claim) + place_text(claim) +
            filled("; key kind {kind}, ledger {ledger} generation {generation}", claim) +
-           published_text(claim) +
-           text_with(", fingerprint ", claim, "fingerprint");
+           published_text(claim) + text_with(", fingerprint ", claim, "fingerprint");
 }
 
 }  // namespace onceward

@@ -257,8 +257,7 @@ FenceMovePlan plan_move(Connection& connection, BrokerView* log, const std::stri
                         const TopicPartition& partition, const FencePosition& position,
                         bool adopt) {
     // The log is asked before any row is locked.
-    FenceMovePlan plan{
-        partition, std::nullopt, resolve_position(log, partition, position), adopt};
+    FenceMovePlan plan{partition, std::nullopt, resolve_position(log, partition, position), adopt};
     plan.from = fence_of(connection, group, partition);
     if (adopt && !plan.from) throw UsageError("there is no fence that could adopt another log");
     if (!adopt && (!plan.from || plan.to < *plan.from)) {
@@ -301,11 +300,11 @@ SkipOutcome skip_range(Connection& connection, const std::string& group,
         plan.to = end;
         write_down(transaction, key, plan, reason);
     } else {
-        transaction.query(sql::audit_write,
-                          {"offsets retry",
-                           group + "/" + partition.topic + "/" +
-                               std::to_string(partition.partition.raw()),
-                           "done", "{\"offset\": " + std::to_string(begin.raw()) + "}"});
+        transaction.query(
+            sql::audit_write,
+            {"offsets retry",
+             group + "/" + partition.topic + "/" + std::to_string(partition.partition.raw()),
+             "done", "{\"offset\": " + std::to_string(begin.raw()) + "}"});
     }
     transaction.commit();
     return {.fence = fence, .done = true};
@@ -324,10 +323,10 @@ MoveOutcome move_fence(Connection& connection, BrokerView* log, const std::strin
         // The log is asked though it was for the plan: the oldest claims may be others by now.
         asked = ask_log(connection, log, group, plan);
     }
-    throw CommandError(exit_failure,
-                       named(plan.partition) +
-                           ": the oldest claims were dropped each time that the log was asked",
-                       "run it again");
+    throw CommandError(
+        exit_failure,
+        named(plan.partition) + ": the oldest claims were dropped each time that the log was asked",
+        "run it again");
 }
 
 }  // namespace onceward

@@ -187,8 +187,8 @@ class Replay {
     void make_answers(const RegisteredLedger& registered) {
         const std::optional<ResultReplayOptions>& wanted = topic_.answers;
         if (!wanted) return;
-        results_ = std::make_unique<ResultStore>(registered.ledger, registered.store,
-                                                 wanted->cache_bytes);
+        results_ =
+            std::make_unique<ResultStore>(registered.ledger, registered.store, wanted->cache_bytes);
         if (!replies_ && !wanted->reply.topic.empty()) replies_ = topic_.replies();
         answers_ = std::make_unique<ResultReplay>(*wanted, context_, *results_, replies_.get());
     }

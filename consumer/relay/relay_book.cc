@@ -275,8 +275,7 @@ void RelayBook::leave_out_lanes(Topic& topic, Clock::time_point now, LeftOut& ou
     }
     // The topic's keys that are not held need room too.
     if (fills_share(slow_tries, 2)) places = 0;
-    std::ranges::stable_sort(ended, {},
-                             [](const auto* entry) { return entry->second.hold.until; });
+    std::ranges::stable_sort(ended, {}, [](const auto* entry) { return entry->second.hold.until; });
     for (auto* entry : ended) {
         auto& [name, lane] = *entry;
         if (places == 0) {

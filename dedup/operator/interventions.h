@@ -42,8 +42,8 @@ std::string_view explain_statement(std::string_view kept);
 
 // A generation as sql::explain_generations lists it, and the claims that it has under some digests,
 // as explain_statement() finds them.
-using FoundClaims = std::function<void(const QueryResult& generations, int row,
-                                       const QueryResult& claims)>;
+using FoundClaims =
+    std::function<void(const QueryResult& generations, int row, const QueryResult& claims)>;
 // Searches all generations of the ledger in their order; ledger '': of all ledgers. A table that is
 // dropped meanwhile may have become a segment or a part of one: then all of the search is repeated,
 // a few times at most. `begin` is called before each try.

@@ -20,8 +20,7 @@ std::int64_t most_claims_in(const CurrentGeneration& current, const LedgerOption
     if (current.memory == 0) return configured;
     const double fit = static_cast<double>(current.claims) / current.memory;
     if (fit >= static_cast<double>(configured)) return configured;
-    return std::min(configured,
-                    std::max(fewest_claims_by_memory, static_cast<std::int64_t>(fit)));
+    return std::min(configured, std::max(fewest_claims_by_memory, static_cast<std::int64_t>(fit)));
 }
 
 }  // namespace

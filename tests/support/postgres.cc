@@ -100,8 +100,9 @@ bool commits_wait_for_a_standby(const std::string& superuser_dsn) {
                                  [&] { probe.execute("COMMENT ON SCHEMA public IS 'probe'"); });
         bool waits = false;
         eventually(std::chrono::seconds(2), [&] {
-            waits = looker.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = "
-                                  "'SyncRep'") > 0;
+            waits = looker.number(
+                        "SELECT count(*) FROM pg_stat_activity WHERE wait_event = "
+                        "'SyncRep'") > 0;
             return waits || commit.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
         });
         // The only thing that ends such a wait.

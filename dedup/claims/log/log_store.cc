@@ -161,8 +161,8 @@ std::optional<std::vector<Connection::Planned>> LogStore::append_as_new(
     const auto names = log_names(ledger_, generation_);
     Parameters row = append_.parameters(source_);
     row.integer(ledger_).integer(looked_.last).integer(looked_.evictions);
-    return std::vector<Connection::Planned>{
-        {sql::log_lock, {ledger_}, {}}, {sql::log_append_unchanged, std::move(row), names}};
+    return std::vector<Connection::Planned>{{sql::log_lock, {ledger_}, {}},
+                                            {sql::log_append_unchanged, std::move(row), names}};
 }
 
 void LogStore::appended_as_new(std::span<const QueryResult> results) {

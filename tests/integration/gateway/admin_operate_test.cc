@@ -32,14 +32,13 @@ class AdminActsTest : public Operator {
         cluster_.create_topic("orders", 2);
         server_ = std::make_unique<AdminServer>(
             ListenAddress{"127.0.0.1", 0},
-            AdminServer::Sources{.live = [] { return HealthVerdict{}; },
-                                 .ready = [] { return HealthVerdict{}; },
-                                 .metrics = [] { return std::string("metric 1\n"); },
-                                 .group = "billing",
-                                 .access = access(),
-                                 .act = admin_acts(current_, [this](const auto&) {
-                                     return reload_;
-                                 })});
+            AdminServer::Sources{
+                .live = [] { return HealthVerdict{}; },
+                .ready = [] { return HealthVerdict{}; },
+                .metrics = [] { return std::string("metric 1\n"); },
+                .group = "billing",
+                .access = access(),
+                .act = admin_acts(current_, [this](const auto&) { return reload_; })});
     }
     AdminConfiguration access() {
         AdminConfiguration access;
@@ -136,13 +135,13 @@ TEST_F(AdminActsTest, WhatIsOpenStaysOpenAndTheRestNeedsARole) {
     client.set_bearer_token_auth(operate_token + std::string("-01"));
     EXPECT_EQ(json::parse(client.Get("/api/caller")->body)["may_act"], true);
     EXPECT_EQ(client.Post("/api/pause", "{}", "application/json")->status, 403) << "no header";
+    EXPECT_EQ(client.Post("/api/pause", {{act_header, "1"}}, "topic=orders", "text/plain")->status,
+              415);
     EXPECT_EQ(
-        client.Post("/api/pause", {{act_header, "1"}}, "topic=orders", "text/plain")->status, 415);
-    EXPECT_EQ(client
-                  .Post("/api/pause", {{act_header, "1"}}, std::string(70'000, ' '),
-                        "application/json")
-                  ->status,
-              413);
+        client
+            .Post("/api/pause", {{act_header, "1"}}, std::string(70'000, ' '), "application/json")
+            ->status,
+        413);
     EXPECT_EQ(client.Put("/api/pause", "{}", "application/json")->status, 405);
 }
 
@@ -185,8 +184,8 @@ TEST_F(AdminActsTest, ADiscardIsPlannedFirstThenDone) {
     letter(2);
     EXPECT_EQ(done("dlq/discard", {{"topic", "orders"}})["picked"], 2);
     EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 2);
-    const json gone = done("dlq/discard",
-                           {{"topic", "orders"}, {"reason", "test data"}, {"dry_run", false}});
+    const json gone =
+        done("dlq/discard", {{"topic", "orders"}, {"reason", "test data"}, {"dry_run", false}});
     EXPECT_EQ(gone["discarded"], 2);
     EXPECT_EQ(database().number("SELECT count(*) FROM dead_letters"), 0);
     EXPECT_THAT(acts("who, act, reason, details ->> 'letters'"),
@@ -229,10 +228,8 @@ TEST_F(AdminActsTest, AKeyIsForgotten) {
 
 TEST_F(AdminActsTest, WhatIsMisspelledDoesNothing) {
     letter(1);
-    EXPECT_EQ(refused("dlq/discard", {{"topic", "orders"},
-                                      {"reason", "x"},
-                                      {"dry_run", false},
-                                      {"limits", 1}}),
+    EXPECT_EQ(refused("dlq/discard",
+                      {{"topic", "orders"}, {"reason", "x"}, {"dry_run", false}, {"limits", 1}}),
               "400 There is no `limits` here.");
     EXPECT_EQ(refused("dlq/discard", {{"topic", "orders"}, {"limit", 1001}}),
               "400 `limit` has to be a whole number from 1 to 1000.");
@@ -253,11 +250,11 @@ TEST_F(AdminActsTest, AReloadIsInTheAuditLogWithWhatBecameOfIt) {
     EXPECT_EQ(done("reload", {{"reason", "one topic more"}})["result"], "applied");
     reload_ = {{"result", "refused"}, {"refusal", "workers: it is another value."}};
     EXPECT_EQ(refused("reload", {{"reason", "more"}}), "409 workers: it is another value.");
-    EXPECT_THAT(acts("who, act, target, reason, outcome, details ->> 'refusal'"),
-                ElementsAre("alice|reload|billing|one topic more|began",
-                            "alice|reload|billing|one topic more|done|",
-                            "alice|reload|billing|more|began",
-                            "alice|reload|billing|more|incomplete|workers: it is another value."));
+    EXPECT_THAT(
+        acts("who, act, target, reason, outcome, details ->> 'refusal'"),
+        ElementsAre("alice|reload|billing|one topic more|began",
+                    "alice|reload|billing|one topic more|done|", "alice|reload|billing|more|began",
+                    "alice|reload|billing|more|incomplete|workers: it is another value."));
     reload_ = {{"result", "under_way"}, {"refusal", ""}, {"consequences", json::array()}};
     const auto waiting = post("reload", json::object());
     EXPECT_EQ(waiting->status, 202);
@@ -271,7 +268,9 @@ TEST_F(AdminActsTest, AReloadIsInTheAuditLogWithWhatBecameOfIt) {
 
 TEST_F(AdminActsTest, AReloadOfAFileWhosePathIsNotUtf8IsAuditedAndAnswered) {
     Configuration odd = configuration(schema_.server().dsn);
-    odd.file = "/etc/f\xfc" "r.yaml";
+    odd.file =
+        "/etc/f\xfc"
+        "r.yaml";
     const CurrentConfiguration current(odd);
     const AdminActs act = admin_acts(current, [&](const auto&) {
         return json{{"result", "refused"}, {"refusal", odd.file + ": broken"}};
@@ -283,8 +282,7 @@ TEST_F(AdminActsTest, AReloadOfAFileWhosePathIsNotUtf8IsAuditedAndAnswered) {
                                      .stopped = [] { return false; }});
     EXPECT_EQ(answer.status, 409) << answer.body;
     EXPECT_THAT(acts("outcome, details ->> 'file', details ->> 'refusal'"),
-                ElementsAre("began|/etc/f\uFFFDr.yaml",
-                            "incomplete|/etc/f\uFFFDr.yaml: broken"));
+                ElementsAre("began|/etc/f\uFFFDr.yaml", "incomplete|/etc/f\uFFFDr.yaml: broken"));
 }
 
 TEST_F(AdminActsTest, AProcessThatCannotReloadSaysSo) {
@@ -335,8 +333,7 @@ class AdminCertificates : public testing::Test {
     static std::string answer(AdminServer& server, const std::string& certificate) {
         httplib::SSLClient client("127.0.0.1", server.address().port, certificate, certificate);
         client.enable_server_certificate_verification(false);
-        const auto acted =
-            client.Post("/api/pause", {{act_header, "1"}}, "{}", "application/json");
+        const auto acted = client.Post("/api/pause", {{act_header, "1"}}, "{}", "application/json");
         return acted ? std::to_string(acted->status) + " " + acted->body : "no answer";
     }
     static AdminServer::Sources sources(const AdminConfiguration& access) {
@@ -344,9 +341,10 @@ class AdminCertificates : public testing::Test {
                 .ready = [] { return HealthVerdict{}; },
                 .metrics = [] { return std::string(); },
                 .access = access,
-                .act = [](const AdminAct& act) {
-                    return HttpResponse{.status = 200, .body = act.caller.who};
-                }};
+                .act =
+                    [](const AdminAct& act) {
+                        return HttpResponse{.status = 200, .body = act.caller.who};
+                    }};
     }
 
     // The client writes its request before it learns that its certificate was refused.

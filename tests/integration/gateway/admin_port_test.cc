@@ -96,21 +96,21 @@ TEST(AdminPort, APauseWaitsForNoOtherActAndAnActThatWaitedTooLongIsNotBegun) {
     std::atomic<int> discards = 0;
     AdminConfiguration access;
     access.operate.tokens = {{"alice", Secret("0123456789-operate-01")}};
-    const AdminServer server({"127.0.0.1", 0},
-                             {.live = [] { return HealthVerdict{}; },
-                              .ready = [] { return HealthVerdict{}; },
-                              .metrics = [] { return std::string(); },
-                              .access = access,
-                              .act =
-                                  [&](const AdminAct& act) {
-                                      if (act.path == "/api/dlq/redrive") {
-                                          begun.set_value();
-                                          released.wait();
-                                      }
-                                      if (act.path == "/api/dlq/discard") ++discards;
-                                      return HttpResponse{.status = 200};
-                                  },
-                              .act_patience = 500ms});
+    const AdminServer server({"127.0.0.1", 0}, {.live = [] { return HealthVerdict{}; },
+                                                .ready = [] { return HealthVerdict{}; },
+                                                .metrics = [] { return std::string(); },
+                                                .access = access,
+                                                .act =
+                                                    [&](const AdminAct& act) {
+                                                        if (act.path == "/api/dlq/redrive") {
+                                                            begun.set_value();
+                                                            released.wait();
+                                                        }
+                                                        if (act.path == "/api/dlq/discard")
+                                                            ++discards;
+                                                        return HttpResponse{.status = 200};
+                                                    },
+                                                .act_patience = 500ms});
     const auto post = [](RawClient& client, const std::string& path) {
         client.send("POST " + path +
                     " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "

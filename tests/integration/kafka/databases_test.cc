@@ -306,8 +306,8 @@ TEST_F(TwoDatabases, AReloadRenewsTheWorkersOfTheServerAloneWhoseTopicsChange) {
     ASSERT_TRUE(fences_reach(*east_, refunds_, 40)) << tail_of(log_);
     const auto owners = [&](PrivatePostgres& server) {
         return Database(server.dsn())
-            .value("SELECT string_agg(owner::text, ' ' ORDER BY topic, partition) FROM " +
-                   schema_ + ".fences WHERE topic IN ('" + orders_ + "', '" + refunds_ + "')");
+            .value("SELECT string_agg(owner::text, ' ' ORDER BY topic, partition) FROM " + schema_ +
+                   ".fences WHERE topic IN ('" + orders_ + "', '" + refunds_ + "')");
     };
     const std::string west = owners(*west_);
     const std::string east = owners(*east_);

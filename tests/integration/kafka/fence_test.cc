@@ -183,9 +183,8 @@ TEST(Ledgers, OneThatCannotBeReadStopsItsOwnTopicAloneAlsoWithoutMessages) {
     Worker& worker = scene.start(std::move(options));
     EXPECT_THAT(Scene::halted(worker), HasSubstr("not a filter"));
     scene.kafka().produce(second, scene.make(20, 0));
-    EXPECT_TRUE(eventually(patience, [&] {
-        return scene.database().number("SELECT count(*) FROM others") == 20;
-    }));
+    EXPECT_TRUE(eventually(
+        patience, [&] { return scene.database().number("SELECT count(*) FROM others") == 20; }));
     EXPECT_EQ(worker.finished(), std::nullopt);
 }
 

@@ -50,10 +50,9 @@ TEST(Log, WhatCannotBeDecodedOrMappedHasALineWithoutItsPayload) {
     Scene scene;
     scene.start();
     const CapturedLog log;
-    scene.kafka().produce(scene.topic(), {{.partition = 0,
-                                           .key = {},
-                                           .payload = "canary",
-                                           .headers = {{"Idempotency-Key", "a"}}}});
+    scene.kafka().produce(
+        scene.topic(),
+        {{.partition = 0, .key = {}, .payload = "canary", .headers = {{"Idempotency-Key", "a"}}}});
     EXPECT_TRUE(log.says("messages.rejected"));
     EXPECT_THAT(log.text(), HasSubstr("messages=1 partition=0 offset=0 class=\"undecodable\""));
     EXPECT_EQ(log.text().find("canary"), std::string::npos);

@@ -149,9 +149,8 @@ TEST(BrokerAway, AddedPartitionsStopEveryWorkerSoonAfterAQuestionThatFailed) {
     };
     Worker& first = scene.start(options());
     Worker& second = scene.start(options());
-    ASSERT_TRUE(eventually(patience, [&] {
-        return first.status().reading == 1 && second.status().reading == 1;
-    }));
+    ASSERT_TRUE(eventually(
+        patience, [&] { return first.status().reading == 1 && second.status().reading == 1; }));
     own_broker().stop();
     ASSERT_TRUE(
         eventually(patience, [&] { return times_in(log.text(), "watermark.failed") >= 2; }));

@@ -133,9 +133,8 @@ TEST(Rebalance, AddedPartitionsStopEveryWorkerOfALedgerThatReachesOnePartition) 
     Worker& second = scene.start(options());
     scene.send(20);
     ASSERT_TRUE(scene.all_applied());
-    ASSERT_TRUE(eventually(patience, [&] {
-        return first.status().reading == 1 && second.status().reading == 1;
-    }));
+    ASSERT_TRUE(eventually(
+        patience, [&] { return first.status().reading == 1 && second.status().reading == 1; }));
     scene.kafka().add_partitions(scene.topic(), 3);
     EXPECT_THAT(Scene::halted(first), testing::HasSubstr("reach: global"));
     EXPECT_THAT(Scene::halted(second), testing::HasSubstr("reach: global"));

@@ -198,13 +198,12 @@ TEST_F(RelayTest, ATopicThatIsNotThereHoldsBackItselfAloneUntilItIs) {
 std::string plan_of_read(Connection& connection, const std::string& group, std::size_t left_out) {
     const std::vector<std::optional<std::string_view>> topics{};
     const std::vector<std::optional<std::string_view>> keys(left_out, "held");
-    const QueryResult rows =
-        connection.query("EXPLAIN " + std::string(sql::outbox_waiting),
-                         Parameters{group, topics, keys}
-                             .byte_strings(keys)
-                             .integers(std::vector<std::int64_t>(left_out, 1))
-                             .integer(500)
-                             .integer(1'000'000));
+    const QueryResult rows = connection.query("EXPLAIN " + std::string(sql::outbox_waiting),
+                                              Parameters{group, topics, keys}
+                                                  .byte_strings(keys)
+                                                  .integers(std::vector<std::int64_t>(left_out, 1))
+                                                  .integer(500)
+                                                  .integer(1'000'000));
     std::string plan;
     for (int row = 0; row < rows.rows(); ++row) plan += std::string(rows.text(row, 0)) + "\n";
     return plan;
@@ -220,12 +219,12 @@ void expect_hashes(const std::string& plan) {
 std::map<std::string, int> found_by_read(Connection& connection, const std::string& group,
                                          std::int64_t rows, std::int64_t bytes) {
     const std::vector<std::optional<std::string_view>> none{};
-    const QueryResult found = connection.query(sql::outbox_waiting,
-                                               Parameters{group, none, none}
-                                                   .byte_strings(none)
-                                                   .integers(std::vector<std::int64_t>{})
-                                                   .integer(rows)
-                                                   .integer(bytes));
+    const QueryResult found =
+        connection.query(sql::outbox_waiting, Parameters{group, none, none}
+                                                  .byte_strings(none)
+                                                  .integers(std::vector<std::int64_t>{})
+                                                  .integer(rows)
+                                                  .integer(bytes));
     std::map<std::string, int> by_topic;
     for (int row = 0; row < found.rows(); ++row) ++by_topic[std::string(found.text(row, 2))];
     return by_topic;

@@ -269,10 +269,9 @@ TEST_F(ReloadedProcess, APausedTopicStaysPaused) {
     ASSERT_TRUE(eventually(patience, [&] { return metrics().find(both) != std::string::npos; }))
         << tail_of(log_);
     const std::int64_t paused_at = passed(orders_);
-    support::kafka().produce(orders_, {{.partition = 0,
-                                        .key = {},
-                                        .payload = "{}",
-                                        .headers = {{"id", "after the pause"}}}});
+    support::kafka().produce(
+        orders_,
+        {{.partition = 0, .key = {}, .payload = "{}", .headers = {{"id", "after the pause"}}}});
     configure(topic(orders_) + topic(gifts_));
     reload(process);
     Load gifts(gifts_);

@@ -57,8 +57,9 @@ class DeadLetterFiles : public Operator {
     }
     // All that the table has, but its own numbers.
     std::string content() {
-        return database().value("SELECT coalesce(string_agg((to_jsonb(d) - 'dead_letter')::text, "
-                                "' ' ORDER BY topic, record_offset), '') FROM dead_letters d");
+        return database().value(
+            "SELECT coalesce(string_agg((to_jsonb(d) - 'dead_letter')::text, "
+            "' ' ORDER BY topic, record_offset), '') FROM dead_letters d");
     }
 
     std::filesystem::path file_ =
@@ -120,8 +121,8 @@ TEST_F(DeadLetterFiles, AreTakenInAllOfThemOrNone) {
 TEST_F(DeadLetterFiles, DoNotBringBackWhatWasDiscarded) {
     letters();
     export_to_file({"--state", "all"});
-    const Outcome gone = dlq(
-        {"discard", "--topic", "orders", "--class", "sink", "--reason", "a test", "--yes"});
+    const Outcome gone =
+        dlq({"discard", "--topic", "orders", "--class", "sink", "--reason", "a test", "--yes"});
     EXPECT_EQ(gone.exit_code, 0) << gone.output;
     const nlohmann::json done = import();
     EXPECT_EQ(done["discarded"], 1);

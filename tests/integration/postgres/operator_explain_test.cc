@@ -69,11 +69,11 @@ TEST_F(ExplainOfLedgers, AClaimWhoseTableBecomesAnotherMeanwhileIsFound) {
     rotate(1);
     const std::string ledger = std::to_string(ledger_);
     const std::string table = schema_.name() + ".claims_" + ledger + "_1";
-    database().execute("CREATE FUNCTION move_claims() RETURNS void LANGUAGE plpgsql AS $$ BEGIN "
-                       "ALTER TABLE " +
-                       table + " RENAME TO claims_" + ledger + "_0; UPDATE " + schema_.name() +
-                       ".generations SET generation = 0 WHERE generation = 1 AND ledger = " +
-                       ledger + "; END $$");
+    database().execute(
+        "CREATE FUNCTION move_claims() RETURNS void LANGUAGE plpgsql AS $$ BEGIN "
+        "ALTER TABLE " +
+        table + " RENAME TO claims_" + ledger + "_0; UPDATE " + schema_.name() +
+        ".generations SET generation = 0 WHERE generation = 1 AND ledger = " + ledger + "; END $$");
     const Outcome found = beside("LOCK TABLE " + table, "SELECT {schema}.move_claims()",
                                  [&] { return explain({"--group", "billing"}); });
     EXPECT_EQ(found.exit_code, 0) << found.output;
@@ -84,9 +84,9 @@ TEST_F(ExplainOfLedgers, AClaimWhoseTableBecomesAnotherMeanwhileIsFound) {
 // the part of a batch that is read first.
 TEST_F(ExplainOfLedgers, AClaimOfALogIsFoundWhereverItIsInItsBatch) {
     Connection worker(schema_.worker());
-    const int log = register_ledger(worker, {.name = "log", .store = StoreKind::log}, "billing",
-                                    "orders")
-                        .ledger;
+    const int log =
+        register_ledger(worker, {.name = "log", .store = StoreKind::log}, "billing", "orders")
+            .ledger;
     const std::string table = "claims_" + std::to_string(log) + "_1";
     database().execute(
         "CREATE TABLE made AS SELECT batch, number, CASE batch WHEN 2 THEN overlay("

@@ -84,8 +84,8 @@ TEST_F(RedriveLimit, CountsNoneThatWasSentAgainTooOften) {
 TEST_F(RedriveLimit, CountsNoneWhoseRecordKeyIsHeld) {
     letters_that_stay("n = 1");
     letter(200, "k-200", "sink", "b");
-    const Outcome outcome = dlq({"redrive", "--topic", "orders", "--yes", "--limit", "2"},
-                                "    order: by_key\n");
+    const Outcome outcome =
+        dlq({"redrive", "--topic", "orders", "--yes", "--limit", "2"}, "    order: by_key\n");
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
     EXPECT_THAT(outcome.output, HasSubstr("149 have the record key of one that stays"));
     EXPECT_THAT(payloads(), ElementsAre("payload of k-200"));
@@ -95,9 +95,9 @@ TEST_F(RedriveLimit, CountsNoneWhoseRecordKeyIsHeld) {
 TEST_F(RedriveLimit, ThatWasReachedBeforeALetterThatCanGoIsSaid) {
     letter(1, "k-1", "behind", "a");
     letter(2, "k-2", "sink", "a", R"([{"name": "onceward-redriven", "value": "NQ=="}])");
-    const Outcome outcome = dlq({"redrive", "--topic", "orders", "--yes", "--class", "behind",
-                                 "--limit", "1"},
-                                "    order: by_key\n");
+    const Outcome outcome =
+        dlq({"redrive", "--topic", "orders", "--yes", "--class", "behind", "--limit", "1"},
+            "    order: by_key\n");
     EXPECT_EQ(outcome.exit_code, 1) << "for a script there would be nothing left";
     EXPECT_THAT(outcome.output, HasSubstr("--limit was reached"));
     EXPECT_EQ(states(), "1 t t t, 2 t t t");
@@ -199,8 +199,9 @@ TEST_F(RedriveMarks, OneThatIsStoppedReportsWhatItHasNotReachedAsItWas) {
     RedriveOptions options = sending(true);
     options.rate = 1.0;
     options.stopped = [&] {
-        return database().number("SELECT count(*) FROM dead_letters "
-                                 "WHERE redriven_at IS NOT NULL") > 0;
+        return database().number(
+                   "SELECT count(*) FROM dead_letters "
+                   "WHERE redriven_at IS NOT NULL") > 0;
     };
     const RedriveReport report = send(selected(), options);
     EXPECT_EQ(report.delivered, 1);

@@ -42,9 +42,9 @@ class Rewind : public Operator {
     }
     // `more`: further words, such as --yes.
     Outcome rewind(int partition, std::vector<std::string> more = {}) {
-        more.insert(more.begin(), {"offsets", "--group", "billing", "--topic", "orders",
-                                   "--partition", std::to_string(partition), "--set", "5",
-                                   "--reason", "a test"});
+        more.insert(more.begin(),
+                    {"offsets", "--group", "billing", "--topic", "orders", "--partition",
+                     std::to_string(partition), "--set", "5", "--reason", "a test"});
         return run(std::move(more));
     }
     // The outcome of a rewind that has planned before it waits.

@@ -238,8 +238,8 @@ TEST_F(Operator, AFenceOfAPartitionThatKafkaHasNotIsRefusedAndAnOldOneDisablesNo
         return run(std::move(arguments));
     };
     fence(1, 0);
-    const Outcome refused = offsets({"--topic", "orders", "--partition", "9", "--set", "0", "--yes",
-                                     "--reason", "a test"});
+    const Outcome refused = offsets(
+        {"--topic", "orders", "--partition", "9", "--set", "0", "--yes", "--reason", "a test"});
     EXPECT_NE(refused.exit_code, 0);
     EXPECT_THAT(refused.output, HasSubstr("topic orders has no partition 9 in Kafka: it has 2"));
     EXPECT_EQ(database().number("SELECT count(*) FROM fences"), 1);

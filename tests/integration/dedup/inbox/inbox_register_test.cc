@@ -32,9 +32,8 @@ class InboxRegisterTest : public InboxTest {
         session_.begin();
         session_.database.execute("SELECT " + first);
         std::string ended;
-        std::thread waiting([&] {
-            ended = sqlstate_of([&] { other_.database.execute("SELECT " + second); });
-        });
+        std::thread waiting(
+            [&] { ended = sqlstate_of([&] { other_.database.execute("SELECT " + second); }); });
         const bool waited = waits_for_a_lock(database(), other_.database.pid());
         session_.commit();
         waiting.join();

@@ -215,15 +215,15 @@ TEST_F(ConfigurationFile, IsTheOneOfTheVariableOrTheFoldersAndIsNamed) {
                 testing::Not(HasSubstr("the configuration is")));
     EXPECT_THAT(taken("offsets --dsn 'host=127.0.0.1 port=1' --group g"),
                 testing::Not(HasSubstr("the configuration is")));
-    const auto line = nlohmann::json::parse(
-        taken("check --json", "ONCEWARD_CONFIG=good.yaml"));
+    const auto line = nlohmann::json::parse(taken("check --json", "ONCEWARD_CONFIG=good.yaml"));
     EXPECT_EQ(line.at("level"), "info");
 }
 
 TEST_F(ConfigurationFile, IsNamedByRunInItsLog) {
-    folder_.write("onceward.yaml", "group: shop\npostgres: {dsn: host=127.0.0.1 port=1}\n"
-                                   "http: {routes: [{method: POST, path: /orders, sink: {table: "
-                                   "o, columns: {id: /id}}}]}\n");
+    folder_.write("onceward.yaml",
+                  "group: shop\npostgres: {dsn: host=127.0.0.1 port=1}\n"
+                  "http: {routes: [{method: POST, path: /orders, sink: {table: "
+                  "o, columns: {id: /id}}}]}\n");
     EXPECT_THAT(taken("run"), HasSubstr("configuration.loaded"));
 }
 
