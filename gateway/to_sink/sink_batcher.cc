@@ -264,12 +264,16 @@ void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
     if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
         if (answered->state == KeyState::fresh) answered->state = KeyState::replayed;
     }
+    std::optional<Digest> content;  // No problem is stored: it is about this request alone.
+    if (std::holds_alternative<Problem>(outcome)) {
+        content = request_fingerprint(queued.request.request);
+    }
     Later later;
     if (queued.asking) later.told.emplace_back(std::move(*queued.asking), std::move(outcome));
     {
         const MutexLock lock(mutex_);
         groups_.erase(key);
-        for (KeyTurns::Turn& turn : turns_.end(key, repeated, as_of, later.told)) {
+        for (KeyTurns::Turn& turn : turns_.end(key, repeated, as_of, later.told, content)) {
             if (stopping_) {
                 later.told.emplace_back(std::move(turn.asking), ask_again_soon());
             } else {
