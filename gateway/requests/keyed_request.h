@@ -149,7 +149,7 @@ enum class RequestState : std::uint8_t {
     waiting,  // another request with its key is worked on in this process
     queued,   // for a transaction, or a call
     running,
-    held,     // another process works on its key; it is tried again and again
+    held,     // another process has its key, or a lock that it needs; it is tried again and again
     decided,  // its outcome is final
 };
 
