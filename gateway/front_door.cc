@@ -34,13 +34,16 @@ KeyReading read_key_field(const HttpRequest& request, const RouteOptions& route)
         // The client expects this header to be its key. Providers, which sign, may send one anyway.
         return {.fault = KeyFault::not_expected};
     }
-    std::optional<std::string> text = field_of(request.body, route.key_field);
-    if (!text) {
+    BodyField field = field_of(request.body, route.key_field);
+    if (!field.is_there) {
         if (route.key.use != KeyUse::required) return {};
         return {.fault = KeyFault::missing};
     }
-    if (const auto fault = check_key_text(*text, route.key)) return {.fault = fault};
-    return {.key = RequestKey{.text = canonical_key(std::move(*text), route.key), .written = {}}};
+    // DANGER: not an absent key. The request would be carried out each time that it is sent.
+    if (!field.text) return {.fault = KeyFault::malformed};
+    if (const auto fault = check_key_text(*field.text, route.key)) return {.fault = fault};
+    return {.key = RequestKey{.text = canonical_key(std::move(*field.text), route.key),
+                              .written = {}}};
 }
 
 template <class Visit, class Step>

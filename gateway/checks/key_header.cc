@@ -103,7 +103,10 @@ std::string describe(KeyFault fault, const KeyHeaderOptions& options, const KeyP
         case KeyFault::repeated: return name + " was sent more than once.";
         case KeyFault::malformed:
             // JSON has its own quotes, so the only character that makes a key malformed is U+0000.
-            if (place.kind != KeyPlace::Kind::header) return name + " must be without U+0000.";
+            if (place.kind == KeyPlace::Kind::field) {
+                return name + " must be a text without U+0000, or a whole number.";
+            }
+            if (place.kind == KeyPlace::Kind::item) return name + " must be without U+0000.";
             if (options.format == KeyFormat::structured) {
                 return name + " must be a string in double quotes (RFC 8941).";
             }

@@ -54,7 +54,8 @@ void KeyTurns::original(const Digest& key, Clock::time_point now, ToldLater& tol
 }
 
 std::vector<KeyTurns::Turn> KeyTurns::end(const Digest& key, const KeyedOutcome& repeated,
-                                          Clock::time_point as_of, ToldLater& told) {
+                                          Clock::time_point as_of, ToldLater& told,
+                                          const std::optional<Digest>& content) {
     std::vector<Turn> next;
     auto ended = running_.extract(key);
     if (ended.empty()) return next;
@@ -64,7 +65,9 @@ std::vector<KeyTurns::Turn> KeyTurns::end(const Digest& key, const KeyedOutcome&
         deadlines_.erase({waits.deadline, waiter});
         // Only the ledger knows which of the two owns the key: the one that ran may be the mistake.
         const std::optional<Digest>& own = waits.turn.request.fingerprint;
-        const bool other = ran && own && *ran != *own;
+        const bool other =
+            (ran && own && *ran != *own) ||
+            (content && *content != request_fingerprint(waits.turn.request.request));
         if (other || waits.turn.arrived > as_of) {
             waits.turn.key_is_known = true;
             next.push_back(std::move(waits.turn));

@@ -66,13 +66,15 @@ class KeyTurns {
     // The ledger knows nothing of the key yet, so its request is the original. Answers those that
     // do not wait for an original.
     void original(const Digest& key, Clock::time_point now, ToldLater& told);
-    // Gives the outcome to waiting requests that have the same body and arrived before `as_of`, the
-    // time at which the database was asked for it. Returns the others in the order of arrival; they
-    // take their turn. DANGER: a later request must not get this outcome. This process may have
+    // Gives the outcome to waiting requests that have the same fingerprint and arrived before
+    // `as_of`, the time at which the database was asked for it. Returns the others in the order of
+    // arrival; they take their turn. If the outcome is not stored under the key, `content` is the
+    // request_fingerprint() of the request that ran: a request of another content takes its turn,
+    // since it may pass. DANGER: a later request must not get this outcome. This process may have
     // been frozen after its COMMIT while a fail-over lost it. Then the new server may have given
     // the key another effect before that request was sent.
     std::vector<Turn> end(const Digest& key, const KeyedOutcome& repeated, Clock::time_point as_of,
-                          ToldLater& told);
+                          ToldLater& told, const std::optional<Digest>& content = std::nullopt);
     // Answers the requests that have waited long enough: "in flight" if an original runs, otherwise
     // they are to ask again.
     ToldLater late(Clock::time_point now);

@@ -3,10 +3,34 @@
 #include <nlohmann/json.hpp>
 
 #include "dedup/base/expects.h"
+#include "dedup/base/json_reader.h"
 #include "dedup/base/text.h"
 #include "dedup/sink/http_header_rules.h"
 
 namespace onceward {
+namespace {
+
+// The whole number at the pointer as it is written; nullopt if it has a fraction or an exponent.
+// `parsed` is its value. REQUIRES: the body is JSON. If an object has two members of one name, this
+// parser takes the first and the other one the last: nullopt if these differ.
+std::optional<std::string> digits_of(const std::string& body, const std::string& pointer,
+                                     const nlohmann::json& parsed) {
+    simdjson::ondemand::parser parser;
+    const simdjson::padded_string padded(body);
+    simdjson::ondemand::document document;
+    simdjson::ondemand::value value;
+    if (parser.iterate(padded).get(document) != simdjson::SUCCESS ||
+        document.at_pointer(pointer).get(value) != simdjson::SUCCESS) {
+        return std::nullopt;
+    }
+    const std::string_view text = trim_json_space(value.raw_json_token());
+    const std::size_t first = text.starts_with('-') ? 1 : 0;
+    if (json_digits(text, first) != text.size()) return std::nullopt;
+    const bool is_same = nlohmann::json::parse(text, nullptr, false) == parsed;
+    return is_same ? std::optional(std::string(text)) : std::nullopt;
+}
+
+}  // namespace
 
 HttpHeaders record_headers(HttpHeaders headers,
                            std::vector<std::pair<std::string, std::string>> parameters) {
@@ -42,14 +66,18 @@ Digest request_fingerprint(const HttpRequest& request, const Digest& fields) {
         {"onceward http fields fingerprint", request.method, request.target, bytes_of(fields)});
 }
 
-std::optional<std::string> field_of(const std::string& body, const std::string& pointer) {
+BodyField field_of(const std::string& body, const std::string& pointer) {
     const nlohmann::json document = nlohmann::json::parse(body, nullptr, false);
     const nlohmann::json::json_pointer place(pointer);
-    if (document.is_discarded() || !document.contains(place)) return std::nullopt;
+    if (document.is_discarded() || !document.contains(place)) return {};
     const nlohmann::json& found = document.at(place);
-    if (found.is_string()) return found.get<std::string>();
-    if (found.is_number_integer()) return found.dump();
-    return std::nullopt;
+    if (found.is_null()) return {};
+    BodyField field{.is_there = true};
+    if (found.is_string()) field.text = found.get<std::string>();
+    if (found.is_number_integer()) field.text = found.dump();
+    // A whole number beyond 64 bits is parsed as a double, which would lose digits of the key.
+    if (found.is_number_float()) field.text = digits_of(body, pointer, found);
+    return field;
 }
 
 std::optional<MintedAt> minted_at_of(const MintedSource& source, const std::string& key,
@@ -58,7 +86,7 @@ std::optional<MintedAt> minted_at_of(const MintedSource& source, const std::stri
     if (source.kind == Kind::none) return std::nullopt;
     if (source.kind == Kind::uuid7) return minted_from_uuid7(key);
     if (source.kind == Kind::field) {
-        const std::optional<std::string> field = field_of(body, source.name);
+        const std::optional<std::string> field = field_of(body, source.name).text;
         return field ? minted_from_text(*field) : std::nullopt;
     }
     const auto header = only_value(headers, source.kind == Kind::header ? source.name : "ce-time");

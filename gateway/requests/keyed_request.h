@@ -123,8 +123,13 @@ Digest request_fingerprint(const HttpRequest& request, const Digest& fields);
 using FieldsDigest =
     std::function<std::variant<Digest, std::string>(std::size_t route, std::string_view body)>;
 
-// The text, or the whole number, at an RFC 6901 pointer of a JSON body.
-std::optional<std::string> field_of(const std::string& body, const std::string& pointer);
+// What a JSON body has at an RFC 6901 pointer. Null counts as absent.
+struct BodyField {
+    bool is_there = false;
+    // A text, or a whole number as it is written; nullopt if it is neither.
+    std::optional<std::string> text{};
+};
+BodyField field_of(const std::string& body, const std::string& pointer);
 
 // When a request's key was minted; nullopt if the time is missing or not readable.
 std::optional<MintedAt> minted_at_of(const MintedSource& source, const std::string& key,
@@ -144,7 +149,7 @@ enum class RequestState : std::uint8_t {
     waiting,  // another request with its key is worked on in this process
     queued,   // for a transaction, or a call
     running,
-    held,     // another process works on its key; it is tried again and again
+    held,     // another process has its key, or a lock that it needs; it is tried again and again
     decided,  // its outcome is final
 };
 

@@ -8,7 +8,7 @@
 namespace onceward {
 namespace {
 
-// Between the tries of a request whose key another process works on.
+// Between the tries of a request whose key another process works on, or that a lock keeps out.
 constexpr std::chrono::milliseconds held_for{50};
 // How long after its deadline a request in a transaction is answered, unless the transaction
 // answers first.
@@ -147,7 +147,7 @@ void SinkBatcher::gather_held(std::vector<std::unique_ptr<Queued>>& batch) {
     const auto now = Clock::now();
     bool tries = false;
     for (auto& queued : held_) {
-        const bool over = queued->wait_until <= now;
+        const bool over = queued->held_until() <= now;
         if (!over && (tries || queued->next_try > now)) continue;
         tries = tries || !over;
         batch.push_back(std::move(queued));
@@ -264,12 +264,16 @@ void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
     if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
         if (answered->state == KeyState::fresh) answered->state = KeyState::replayed;
     }
+    std::optional<Digest> content;  // No problem is stored: it is about this request alone.
+    if (std::holds_alternative<Problem>(outcome)) {
+        content = request_fingerprint(queued.request.request);
+    }
     Later later;
     if (queued.asking) later.told.emplace_back(std::move(*queued.asking), std::move(outcome));
     {
         const MutexLock lock(mutex_);
         groups_.erase(key);
-        for (KeyTurns::Turn& turn : turns_.end(key, repeated, as_of, later.told)) {
+        for (KeyTurns::Turn& turn : turns_.end(key, repeated, as_of, later.told, content)) {
             if (stopping_) {
                 later.told.emplace_back(std::move(turn.asking), ask_again_soon());
             } else {

@@ -1,10 +1,10 @@
 #pragma once
 // Carries requests out, many in one transaction: a batch is what arrived during the previous
 // commit, so a lone request does not wait. One for each route, with a session and threads of its
-// own. A request whose key another process works on is tried again along with the next batches,
-// which do not wait for it. Thread-safe; every request is answered once, at its deadline at the
-// latest, or a second later if it is in a transaction that does not end. If PostgreSQL is away,
-// requests wait for it until their deadline.
+// own. A request that waits for another process's claim or lock is tried again along with the next
+// batches, which do not wait for it. Thread-safe; every request is answered once, at its deadline
+// at the latest, or a second later if it is in a transaction that does not end. If PostgreSQL is
+// away, requests wait for it until their deadline.
 
 #include <algorithm>
 #include <chrono>
@@ -98,7 +98,8 @@ class SinkBatcher final : public RequestTarget {
     std::condition_variable_any wake_watch_;  // a deadline
     // In the order of their deadlines.
     std::deque<std::unique_ptr<Queued>> queue_ ONCEWARD_GUARDED_BY(mutex_);
-    // Another process works on their keys. In the order of their next tries.
+    // Another process works on their keys, or has a lock that they need. In the order of their next
+    // tries.
     std::deque<std::unique_ptr<Queued>> held_ ONCEWARD_GUARDED_BY(mutex_);
     std::vector<Queued*> running_ ONCEWARD_GUARDED_BY(mutex_);  // the batch that is carried out
     // The first deadline of the running requests, and of the held ones, that were not answered.

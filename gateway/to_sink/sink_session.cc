@@ -58,6 +58,7 @@ void SinkSession::carry_out(const std::vector<WaitingRequest*>& requests) {
         }
     }
     patience_ = parts.front().empty() ? short_patience : usual_patience;
+    limits_locks_ = std::chrono::steady_clock::now() < locks_limited_until_;
     searching_ = search_.expects_one_of(parts.front().size());
     refused_ = false;
     int failures = 0;
@@ -150,10 +151,12 @@ bool SinkSession::decode(WaitingRequest& waiting) {
 void SinkSession::give_up_overdue(std::vector<WaitingRequest*>& part) const {
     const auto now = std::chrono::steady_clock::now();
     std::erase_if(part, [&](WaitingRequest* waiting) {
-        const bool waited = waiting->state == RequestState::held && waiting->wait_until <= now;
+        const bool waited = waiting->state == RequestState::held && waiting->held_until() <= now;
         if (!waited && waiting->deadline > now && !stop_.stop_requested()) return false;
         waiting->outcome = ask_again_soon();
-        if (waited) waiting->outcome = KeyedAnswer{.state = KeyState::in_flight};
+        if (waited && !waiting->locked_out) {
+            waiting->outcome = KeyedAnswer{.state = KeyState::in_flight};
+        }
         change(waiting->state, RequestEvent::decide);
         return true;
     });
@@ -169,6 +172,8 @@ SinkSession::Step SinkSession::attempt(Parts& parts) try {
         parts.pop_front();
         return Step::next;
     }
+    const bool held = parts.front().front()->state == RequestState::held;
+    transaction_->limit_locks(held || limits_locks_ ? std::optional(patience_) : std::nullopt);
     if (searching_) return search(parts);
     const std::vector<RequestInBatch*> requests(parts.front().begin(), parts.front().end());
     if (transaction_->attempt(*session_, requests, patience_) == Settlement::again) {

@@ -1,9 +1,9 @@
 #pragma once
 // A route's session with PostgreSQL, and its way through a batch. It tries a batch again after a
 // passing failure, on a new session after a lost one, without the requests that are refused, and in
-// halves if a request waits for another process or all of them are too slow together. Used by one
-// thread. Exceptions other than PostgresError and SinkMismatch are passed on: a schema of another
-// version, a ledger with another store.
+// halves if a request waits for another process or a lock, or all of them are too slow together.
+// Used by one thread. Exceptions other than PostgresError and SinkMismatch are passed on: a schema
+// of another version, a ledger with another store.
 
 #include <chrono>
 #include <deque>
@@ -60,14 +60,18 @@ struct WaitingRequest : RequestInBatch {
     // Until then it waits for another process that works on its key; not after the deadline.
     std::chrono::steady_clock::time_point wait_until{};
     // Belongs to the batcher between two batches, and to the session within one. held: another
-    // process works on its key, or did so just now.
+    // process works on its key, or did so just now; or it is `locked_out`.
     RequestState state = RequestState::queued;
+    bool locked_out = false;  // the sink waits for a lock that another session has
+    std::chrono::steady_clock::time_point held_until() const {
+        return locked_out ? deadline : wait_until;
+    }
 };
 
 class SinkSession {
   public:
     // How long claims wait for another process's claim after one of the batch had to wait: until
-    // the waiting request is isolated, and in its further tries.
+    // the waiting request is isolated, and in its further tries. The same for the locks of a sink.
     static constexpr std::chrono::milliseconds short_patience{10};
 
     // The options outlive it. After a stop request, what is not in a transaction is given up.
@@ -92,7 +96,8 @@ class SinkSession {
     void refuse(WaitingRequest& waiting, const Refusal& refusal) const;
     void report_stopped(const std::vector<Refusal>& refusals) const;
     Step too_slow(Parts& parts);
-    Step held_up(Parts& parts);
+    Step locked_out(Parts& parts);
+    Step held_up(Parts& parts, bool by_lock);
     static bool halve(Parts& parts);
     std::optional<Step> reconsidered();
     Step reject(const PostgresError& error, Parts& parts);
@@ -110,7 +115,10 @@ class SinkSession {
     ServerSession session_;
     std::int64_t sequence_;
     FailureSeries failures_;
-    std::chrono::milliseconds patience_{0};  // for another's claim
+    // For another's claim, and for a lock if the waits for locks are limited.
+    std::chrono::milliseconds patience_{0};
+    bool limits_locks_ = false;
+    std::chrono::steady_clock::time_point locks_limited_until_{};
     RefusalSearch search_;
     bool searching_ = false;  // the next attempt searches for what the sink refuses
     bool refused_ = false;    // the sink refused the first part as a batch

@@ -73,7 +73,7 @@ void SinkSession::refuse(WaitingRequest& waiting, const Refusal& refusal) const 
 
 SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) {
     if (session_ && transaction_->claiming() && error.sqlstate() == lock_not_to_be_had) {
-        return held_up(parts);
+        return held_up(parts, false);
     }
     if (error.sqlstate() == statement_cancelled) {
         log_warning("http.statement_timeout",
@@ -88,9 +88,9 @@ SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) 
     if (action != FailureAction::reject) searching_ = false;
     switch (action) {
         case FailureAction::retry:
-            if (origin == Origin::sink && error.sqlstate() == statement_cancelled) {
-                return too_slow(parts);
-            }
+            if (origin != Origin::sink) return Step::again;
+            if (error.sqlstate() == statement_cancelled) return too_slow(parts);
+            if (error.sqlstate() == lock_not_to_be_had) return locked_out(parts);
             return Step::again;
         case FailureAction::reconnect:
             // DANGER: the COMMIT may be in doubt. Never ask by SELECT whether it landed: try the
@@ -107,12 +107,25 @@ SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) 
     return Step::again;
 }
 
-// Another process has claimed one of these keys and has not committed or rolled back yet. Only
-// claiming each key on its own shows which one.
-SinkSession::Step SinkSession::held_up(Parts& parts) {
+// Another session has a lock that the sink needs for one of these requests. Each batch with such a
+// request would wait for the whole lock_timeout, and the others with it, so waits for locks are
+// short from now on. They are as long as usual again after a request's time: a row that many update
+// is then waited for in PostgreSQL's queue, where each has its turn.
+SinkSession::Step SinkSession::locked_out(Parts& parts) {
+    const bool held = parts.front().front()->state == RequestState::held;
+    if (!held && !std::exchange(limits_locks_, true)) {
+        locks_limited_until_ = std::chrono::steady_clock::now() + options_.longest_request;
+    }
+    return held_up(parts, true);
+}
+
+// Another process has claimed one of these keys and has not committed or rolled back yet, or a lock
+// is in the way. Only trying each request on its own shows which one.
+SinkSession::Step SinkSession::held_up(Parts& parts, bool by_lock) {
     patience_ = short_patience;
     if (halve(parts)) return Step::next;
     WaitingRequest& alone = *parts.front().front();
+    alone.locked_out = by_lock;
     change(alone.state, RequestEvent::hold);
     // The claim in its way may be its own: the server may still be working on its COMMIT.
     if (alone.in_doubt) alone.wait_until = alone.deadline;
@@ -154,10 +167,16 @@ SinkSession::Step SinkSession::reject(const PostgresError& error, Parts& parts) 
     return Step::next;
 }
 
-// Together these requests take longer than a statement may: fewer are tried.
+// Together these requests take longer than a statement may: fewer are tried. One that is too slow
+// alone is not tried again: all others would wait as long for each try.
 SinkSession::Step SinkSession::too_slow(Parts& parts) {
     if (options_.timed_out) options_.timed_out();
-    return halve(parts) ? Step::next : Step::again;
+    if (halve(parts)) return Step::next;
+    WaitingRequest& alone = *parts.front().front();
+    alone.outcome = ask_again_later();
+    change(alone.state, RequestEvent::decide);
+    parts.pop_front();
+    return Step::next;
 }
 
 // A missing table or privilege: no request caused it, and no retry repairs it.

@@ -173,9 +173,9 @@ std::optional<std::vector<ClaimAnswer>> SinkTransaction::claim(UnfencedTransacti
     claiming_ = true;
     auto answers = unfenced.claim(claims);
     claiming_ = false;
-    if (parts_.table && answers) {
-        transaction.prepared(sql::retention_lock_timeout,
-                             limit(transaction.connection().options().lock_timeout));
+    if (answers && (parts_.table || lock_wait_)) {
+        const auto usual = transaction.connection().options().lock_timeout;
+        transaction.prepared(sql::retention_lock_timeout, limit(lock_wait_.value_or(usual)));
     }
     return answers;
 }

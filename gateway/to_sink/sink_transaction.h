@@ -67,6 +67,9 @@ class SinkTransaction {
                                                std::span<RequestInBatch* const> requests,
                                                std::chrono::milliseconds patience,
                                                RefusalSearch& search, int earlier);
+    // How long the sink's statements wait for a lock, in place of the session's lock_timeout, which
+    // nullopt stands for. In all later transactions.
+    void limit_locks(std::optional<std::chrono::milliseconds> longest) { lock_wait_ = longest; }
     bool claiming() const { return claiming_; }
     // Whose statement ran last.
     Origin origin() const { return origin_; }
@@ -97,6 +100,7 @@ class SinkTransaction {
     void replay(Transaction& transaction, std::span<RequestInBatch* const> known);
     Parts parts_;
     NewKeysPresumption presumption_;  // that all keys are new
+    std::optional<std::chrono::milliseconds> lock_wait_;
     Origin origin_ = Origin::ours;
     bool claiming_ = false;
 };

@@ -223,6 +223,7 @@ void UpstreamRequests::run(const std::stop_token& stop) {
             continue;
         }
         UpstreamSession::Carried carried{.outcome = ask_again_later()};
+        queued->content = request_fingerprint(queued->request.request);
         try {
             if (!session) session = std::make_unique<UpstreamSession>(options_, stop);
             carried = session->carry_out(std::move(queued->request), queued->deadline);
@@ -242,14 +243,20 @@ void UpstreamRequests::run(const std::stop_token& stop) {
 void UpstreamRequests::answer(const Digest& key, Queued& queued, UpstreamSession::Carried carried) {
     change(queued.state, RequestEvent::decide);
     KeyedOutcome repeated = carried.outcome;
+    bool is_kept = false;
     if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
         if (carried.stored) answered->state = KeyState::replayed;
+        is_kept = answered->state != KeyState::fresh;
+    }
+    std::optional<Digest> content;
+    if (!is_kept) {
+        content = queued.content ? queued.content : request_fingerprint(queued.request.request);
     }
     ToldLater told;
     told.emplace_back(std::move(queued.asking), std::move(carried.outcome));
     {
         const MutexLock lock(mutex_);
-        for (KeyTurns::Turn& turn : turns_.end(key, repeated, carried.as_of, told)) {
+        for (KeyTurns::Turn& turn : turns_.end(key, repeated, carried.as_of, told, content)) {
             admit(std::move(turn), told);
         }
     }

@@ -87,8 +87,9 @@ class UpstreamScene : public ::testing::Test {
     std::string ask(const std::string& key, const std::string& body = "body") {
         return submit(order(key, body)).get();
     }
-    std::string state(const std::string& key) {
-        return schema_.database().value(
+    std::string state(const std::string& key) { return state(key, schema_); }
+    static std::string state(const std::string& key, FreshSchema& schema) {
+        return schema.database().value(
             "SELECT coalesce(string_agg(state || ' ' || attempts || CASE WHEN owner_token = "
             "'00000000-0000-0000-0000-000000000000' THEN ' free' ELSE '' END, ','), '') FROM "
             "leases WHERE digest = '" +

@@ -17,15 +17,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::future<KeyedOutcome> queued(RequestTarget& target, const std::string& key,
-                                 const std::string& body = "body") {
+std::future<KeyedOutcome> queued(RequestTarget& target, KeyedRequest request) {
     auto promise = std::make_shared<std::promise<KeyedOutcome>>();
     std::vector<KeyedRequest> requests;
-    requests.push_back(order(key, body));
+    requests.push_back(std::move(request));
     target.submit(std::move(requests), [promise](std::size_t, KeyedOutcome outcome) {
         promise->set_value(std::move(outcome));
     });
     return promise->get_future();
+}
+
+std::future<KeyedOutcome> queued(RequestTarget& target, const std::string& key,
+                                 const std::string& body = "body") {
+    return queued(target, order(key, body));
+}
+
+KeyedRequest without_fingerprint(KeyedRequest request) {
+    request.fingerprint.reset();
+    return request;
 }
 
 // What a request was refused with before submit() came back.
@@ -184,6 +193,22 @@ TEST_F(RequestQueueTest, AnotherBodyBehindTheFirstIsJudgedByWhatBecameOfThat) {
     EXPECT_EQ(std::get<KeyedAnswer>(other.get()).state, KeyState::conflict);
     EXPECT_EQ(std::get<Problem>(refused.get()).kind, ProblemKind::rejected);
     EXPECT_EQ(std::get<KeyedAnswer>(corrected.get()).state, KeyState::fresh);
+    before.wait();
+}
+
+TEST_F(RequestQueueTest, WithoutAFingerprintACorrectedBodyIsTriedAfterTheFirstWasRefused) {
+    options_.wait = 30s;
+    SinkBatcher batcher(options_);
+    hold_batches();
+    std::future<KeyedOutcome> before = queued(batcher, "before");
+    ASSERT_TRUE(batch_hangs(schema_));
+    std::future<KeyedOutcome> refused = queued(batcher, without_fingerprint(order("k", "bad")));
+    std::future<KeyedOutcome> corrected = queued(batcher, without_fingerprint(order("k", "good")));
+    holder_.execute("ROLLBACK");
+    EXPECT_EQ(std::get<Problem>(refused.get()).kind, ProblemKind::rejected);
+    const KeyedOutcome outcome = corrected.get();
+    ASSERT_TRUE(std::holds_alternative<KeyedAnswer>(outcome));
+    EXPECT_EQ(std::get<KeyedAnswer>(outcome).state, KeyState::fresh);
     before.wait();
 }
 

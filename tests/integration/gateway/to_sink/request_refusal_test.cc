@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <deque>
 #include <future>
 #include <map>
@@ -191,6 +192,77 @@ TEST_P(RequestRefusalTest, ABatchThatTimesOutIsTriedInHalves) {
     EXPECT_EQ(rows(), 120);
 }
 
+TEST_P(RequestRefusalTest, ARequestThatIsTooSlowAloneIsA503AndTheOthersDoNotWaitForItsDeadline) {
+    on_insert("IF new.key = '50' THEN PERFORM pg_sleep(60); END IF;");
+    options_.postgres.statement_timeout = 1s;
+    options_.longest_request = 60s;
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_THAT(carry_out(100), ElementsAre(Pair("503", 1), Pair("made", 99)));
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 45s);
+    EXPECT_EQ(rows(), 99);
+    EXPECT_EQ(claims(), 99);
+}
+
+// Another session has the rows of the items `locked` and `locked too`, which each request of that
+// key needs.
+class LockedRowTest : public RequestRefusalTest {
+  protected:
+    LockedRowTest() {
+        const std::string stock = schema_.user_table("stock", "item text");
+        schema_.database().execute("INSERT INTO " + stock + " VALUES ('locked'), ('locked too')");
+        on_insert("PERFORM 1 FROM " + stock + " WHERE item = new.key FOR UPDATE;");
+        holder_.execute("BEGIN; SELECT 1 FROM " + stock + " FOR UPDATE");
+    }
+    static std::future<std::string> submit(SinkBatcher& batcher, const std::string& key) {
+        auto promise = std::make_shared<std::promise<std::string>>();
+        std::vector<KeyedRequest> requests;
+        requests.push_back(order(key, "good"));
+        batcher.submit(std::move(requests), [promise](std::size_t, KeyedOutcome outcome) {
+            promise->set_value(in_short(outcome));
+        });
+        return promise->get_future();
+    }
+    // Ten other requests; whether all have their answers within that time.
+    static bool others_pass(SinkBatcher& batcher, const std::string& name,
+                            std::chrono::seconds within) {
+        const auto until = std::chrono::steady_clock::now() + within;
+        std::vector<std::future<std::string>> others;
+        for (int i = 0; i < 10; ++i) others.push_back(submit(batcher, name + std::to_string(i)));
+        return std::ranges::all_of(others, [&](std::future<std::string>& other) {
+            return other.wait_until(until) == std::future_status::ready && other.get() == "made";
+        });
+    }
+    Database holder_{schema_.server().dsn};
+};
+
+TEST_P(LockedRowTest, OneRequestOfALockedRowIsHeldAndTheOthersPass) {
+    options_.postgres.lock_timeout = 6s;
+    SinkBatcher batcher(options_);
+    std::future<std::string> locked = submit(batcher, "locked");
+    EXPECT_TRUE(others_pass(batcher, "first", 25s));
+    std::future<std::string> locked_too = submit(batcher, "locked too");
+    EXPECT_TRUE(others_pass(batcher, "second", 5s)) << "they waited for the whole lock_timeout";
+    EXPECT_EQ(locked.wait_for(0s), std::future_status::timeout);
+    EXPECT_EQ(locked_too.wait_for(0s), std::future_status::timeout);
+    holder_.execute("ROLLBACK");
+    EXPECT_EQ(locked.get(), "made");
+    EXPECT_EQ(locked_too.get(), "made");
+    EXPECT_EQ(rows(), 22);
+    EXPECT_EQ(claims(), 22);
+}
+
+// Its key is free: no other request runs with it.
+TEST_P(LockedRowTest, ARequestOfARowThatStaysLockedIsA503AtItsDeadline) {
+    options_.postgres.lock_timeout = 300ms;
+    options_.longest_request = 3s;
+    SinkBatcher batcher(options_);
+    EXPECT_EQ(submit(batcher, "locked").get(), "503");
+    EXPECT_EQ(rows(), 0);
+    EXPECT_EQ(claims(), 0);
+    holder_.execute("ROLLBACK");
+    EXPECT_EQ(submit(batcher, "locked").get(), "made");
+}
+
 TEST_P(RequestRefusalTest, ABrokenContractIsA503OfARequestThatMayBeSentAgain) {
     const auto intake = options_.intake;
     options_.intake = [intake] {
@@ -229,11 +301,13 @@ TEST_P(RequestRefusalTest, ARefusalByTheRowOfARepeatElsewhereIsNoVerdict) {
     EXPECT_EQ(rows(), 4);
 }
 
+const auto name_of_store = [](const auto& store) {
+    return store.param == StoreKind::table ? "Table" : "Log";
+};
 INSTANTIATE_TEST_SUITE_P(Stores, RequestRefusalTest,
-                         ::testing::Values(StoreKind::table, StoreKind::log),
-                         [](const auto& store) {
-                             return store.param == StoreKind::table ? "Table" : "Log";
-                         });
+                         ::testing::Values(StoreKind::table, StoreKind::log), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, LockedRowTest,
+                         ::testing::Values(StoreKind::table, StoreKind::log), name_of_store);
 
 }  // namespace
 }  // namespace onceward::support

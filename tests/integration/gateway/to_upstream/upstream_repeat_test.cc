@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "lab/embedded/private_postgres.h"
 #include "tests/integration/gateway/upstream_scene.h"
 #include "tests/support/cutting_proxy.h"
 #include "tests/support/eventually.h"
@@ -216,6 +217,50 @@ TEST_F(UpstreamRepeatTest, AClaimInDoubtThatWasNeverCalledIsFreeOncePostgresIsBa
     EXPECT_EQ(server_->calls().size(), 1U);
     EXPECT_EQ(ask("a"), "201 made body");
     EXPECT_EQ(server_->calls().size(), 2U);
+}
+
+// The COMMIT waits for its standby even after its connection was cut, and no release sees its row
+// before it ends.
+TEST_F(UpstreamRepeatTest, AClaimWhoseCommitIsStillUnderWayIsFreeOnceThatHasEnded) {
+    PrivatePostgres primary;
+    create_worker_role(primary.dsn());
+    FreshSchema schema(PostgresAddress{primary.dsn(), ""});
+    CuttingProxy proxy(CuttingProxy::Protocol::postgres, primary.port());
+    options_.postgres = schema.worker();
+    options_.postgres.dsn = proxy.through(options_.postgres.dsn.reveal());
+    options_.postgres.application_name = "charges";
+    options_.upstream.concurrency = 1;
+    options_.patience = 2s;
+    serve(made);
+    ASSERT_EQ(ask("first"), "201 made body");
+    // Of later sessions: only the claim's COMMIT is to wait, not the registration before its
+    // release.
+    schema.database().execute(std::string("ALTER ROLE ") + worker_role +
+                              " SET synchronous_commit = local");
+    const auto waits_for = [&](const std::string& event) {
+        return eventually(20s, [&] {
+            return schema.database().number(
+                       "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'charges' "
+                       "AND '" +
+                       event + "' IN (wait_event, wait_event_type)") == 1;
+        });
+    };
+    primary.set("synchronous_standby_names", "missing");
+    ASSERT_TRUE(commits_wait_for_a_standby(primary.dsn()));
+    auto answer = submit(order("a", "body"));
+    EXPECT_TRUE(waits_for("SyncRep"));
+    proxy.refuse(true);
+    proxy.cut_all();
+    EXPECT_EQ(answer.get(), "503 unavailable");
+    EXPECT_TRUE(waits_for("SyncRep")) << "the COMMIT is no longer under way";
+    proxy.refuse(false);
+    EXPECT_TRUE(waits_for("Lock")) << "the release does not wait for the COMMIT";
+    primary.set("synchronous_standby_names", "");
+    const bool is_free = eventually(20s, [&] { return state("a", schema).ends_with(" free"); });
+    EXPECT_TRUE(is_free) << state("a", schema);
+    EXPECT_EQ(server_->calls().size(), 1U);
+    EXPECT_EQ(ask("a"), "201 made body");
+    route_.reset();
 }
 
 // The answer says that the upstream refused it, and that the client may send the request again.

@@ -172,7 +172,9 @@ TEST(KeyHeader, AFaultNamesWhereTheKeyIs) {
     EXPECT_EQ(describe(KeyFault::not_expected, {.use = KeyUse::forbidden}, item),
               "This operation takes no Idempotency-Key; nothing would be kept under it.");
     EXPECT_EQ(describe(KeyFault::no_uuid, key, item), "`key` must be a UUID.");
-    EXPECT_EQ(describe(KeyFault::malformed, key, field), "The key at /id must be without U+0000.");
+    EXPECT_EQ(describe(KeyFault::malformed, key, item), "`key` must be without U+0000.");
+    EXPECT_EQ(describe(KeyFault::malformed, key, field),
+              "The key at /id must be a text without U+0000, or a whole number.");
 }
 
 TEST(KeyHeader, AWrongLengthSaysBothEnds) {

@@ -191,6 +191,33 @@ TEST_F(KeyTurnsTest, AnotherRequestUnderTheKeyWaitsForItsTurnAndIsNoConflictYet)
     EXPECT_TRUE(runs("a", 1, 1s, two));
 }
 
+// Nothing is stored of a refusal, so that a corrected request passes under the same key.
+TEST_F(KeyTurnsTest, WithoutAFingerprintARefusalIsOnlyForTheSameRequest) {
+    const auto request_of = [](const std::string& target, const std::string& body) {
+        KeyedRequest request;
+        request.request = {"POST", target, {}, body};
+        request.digest = digest_of_bytes("a");
+        return request;
+    };
+    const auto admit = [&](std::size_t place, KeyedRequest request) {
+        KeyTurns::Turn turn{
+            .asking = {nullptr, place}, .request = std::move(request), .arrived = now_};
+        EXPECT_EQ(turns_.admit(std::move(turn), 9s, now_, told_).has_value(), place == 0);
+    };
+    const KeyedRequest bad = request_of("/orders/1", "bad");
+    admit(0, bad);
+    admit(1, request_of("/orders/1", "good"));
+    admit(2, bad);
+    admit(3, request_of("/orders/2", "bad"));
+    const auto next = turns_.end(bad.digest, Problem{.kind = ProblemKind::rejected}, never, told_,
+                                 request_fingerprint(bad.request));
+    ASSERT_EQ(told_.size(), 1U);
+    EXPECT_EQ(told_[0].asking.place, 2U);
+    ASSERT_EQ(next.size(), 2U);
+    EXPECT_EQ(next[0].asking.place, 1U);
+    EXPECT_EQ(next[1].asking.place, 3U);
+}
+
 TEST_F(KeyTurnsTest, WhoeverCameAfterTheDatabaseWasAskedIsNotToldItsAnswer) {
     runs("a");
     EXPECT_FALSE(runs("a", 1, 9s));
