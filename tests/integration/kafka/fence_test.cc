@@ -20,6 +20,7 @@ namespace onceward::kafka_tests {
 namespace {
 
 using support::eventually;
+using support::stays;
 using testing::HasSubstr;
 
 TEST(Stolen, AStolenFenceIsTakenBackAfterAPauseAndNothingIsAppliedTwice) {
@@ -205,7 +206,8 @@ class SlowLedger final : public ClaimStore {
         if (all_.sent && !all_.claimed) ++all_.followed_meanwhile;
         if (!first_ || !all_.sends.exchange(false)) return;
         all_.send();
-        std::this_thread::sleep_for(1s);  // The reader has the message by then.
+        // The reader has the message by then, and the writer is here.
+        EXPECT_TRUE(stays(1s, [this] { return !all_.claimed; }));
         all_.sent = true;
     }
     std::optional<std::vector<ClaimAnswer>> claim(Transaction&,

@@ -19,9 +19,7 @@ class FirstPositionTest : public testing::Test {
   protected:
     std::int64_t begin(const StartPosition& start, bool topic_known = false) {
         const LogQuestions questions{[this] { return committed_; },
-                                     [] {
-                                         return LogRange{Offset{100}, Offset{900}};
-                                     },
+                                     [] { return LogRange{Offset{100}, Offset{900}}; },
                                      [](std::chrono::milliseconds) { return Offset{555}; }};
         return first_position(start, topic_known, questions).offset.raw();
     }
@@ -62,9 +60,7 @@ TEST_F(FirstPositionTest, APartitionAddedToAKnownTopicStartsAtItsBeginning) {
 TEST_F(FirstPositionTest, AnErrorIsNotNone) {
     const LogQuestions questions{
         []() -> std::optional<GroupOffset> { throw KafkaError(1, "no answer"); },
-        []() -> LogRange {
-            return {Offset{100}, Offset{900}};
-        },
+        []() -> LogRange { return {Offset{100}, Offset{900}}; },
         [](std::chrono::milliseconds) { return Offset{0}; }};
     for (const bool known : {false, true}) {
         EXPECT_THROW(first_position(starting(StartKind::earliest), known, questions), KafkaError);

@@ -1,7 +1,7 @@
-#include "consumer/partitions/first_position.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "consumer/partitions/first_position.h"
 
 namespace onceward {
 namespace {

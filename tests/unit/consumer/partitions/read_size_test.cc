@@ -1,6 +1,6 @@
-#include "consumer/reader.h"
-
 #include <gtest/gtest.h>
+
+#include "consumer/reader.h"
 
 namespace onceward {
 namespace {

@@ -1,9 +1,9 @@
-#include "consumer/writing/failure_response.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "consumer/writing/failure_response.h"
 
 namespace onceward {
 namespace {
