@@ -20,7 +20,6 @@ namespace onceward::kafka_tests {
 namespace {
 
 using support::eventually;
-using support::stays;
 using testing::HasSubstr;
 
 TEST(Stolen, AStolenFenceIsTakenBackAfterAPauseAndNothingIsAppliedTwice) {

@@ -9,7 +9,8 @@ namespace {
 
 using Kind = Value::Kind;
 
-WrittenSchema proto(std::string text, std::vector<WrittenSchema::Reference> references = {}) {
+WrittenSchema proto_schema(std::string text,
+                           std::vector<WrittenSchema::Reference> references = {}) {
     return {SchemaLanguage::protobuf, std::move(text), std::move(references)};
 }
 
@@ -42,7 +43,7 @@ const std::string order_bytes("\x0a\x01x\x12\x02\x08\x07\x1a\x02\x08\x01\x20\x01
 class WrittenProtobuf : public testing::Test {
   protected:
     WrittenProtobuf() {
-        decoding_.schemas->know(1, proto(order_proto, {{"shop/money.proto", money_proto}}));
+        decoding_.schemas->know(1, proto_schema(order_proto, {{"shop/money.proto", money_proto}}));
     }
     std::string reason(const std::string& payload) {
         decoding_.decode(payload);
@@ -97,11 +98,11 @@ TEST_F(WrittenProtobuf, ABrokenPayloadIsUndecodable) {
 }
 
 TEST_F(WrittenProtobuf, TextThatDoesNotCompileIsSaidWithItsPlace) {
-    decoding_.schemas->know(2, proto("syntax = \"proto3\";\nmessage A { int32 }"));
+    decoding_.schemas->know(2, proto_schema("syntax = \"proto3\";\nmessage A { int32 }"));
     EXPECT_THAT(reason(framed(2, "\0"sv)),
                 testing::StartsWith("schema 2 cannot be used: its .proto text does not compile: "
                                     "schema.proto:2:"));
-    decoding_.schemas->know(3, proto(order_proto));
+    decoding_.schemas->know(3, proto_schema(order_proto));
     EXPECT_THAT(reason(framed(3, "\0"sv)), testing::HasSubstr("shop/money.proto"));
 }
 
