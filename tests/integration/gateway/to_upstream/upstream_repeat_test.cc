@@ -233,8 +233,8 @@ TEST_F(UpstreamRepeatTest, AClaimWhoseCommitIsStillUnderWayIsFreeOnceThatHasEnde
     options_.patience = 2s;
     serve(made);
     ASSERT_EQ(ask("first"), "201 made body");
-    // Of later sessions: only the claim's COMMIT is to wait, not the registration before its
-    // release.
+    // Only the claim's COMMIT is to wait. A later session's registration, which comes before the
+    // release, is not.
     schema.database().execute(std::string("ALTER ROLE ") + worker_role +
                               " SET synchronous_commit = local");
     const auto waits_for = [&](const std::string& event) {
