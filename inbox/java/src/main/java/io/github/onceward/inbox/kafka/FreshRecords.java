@@ -9,10 +9,13 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.springframework.kafka.KafkaException;
 import org.springframework.kafka.listener.BatchMessageListener;
+import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.util.backoff.FixedBackOff;
 
 /**
  * Filters the batches of a spring-kafka listener: all keys of a batch are claimed in one round
@@ -20,6 +23,10 @@ import org.springframework.kafka.listener.BatchMessageListener;
  * transaction, so the batch may come again at any time. Immutable.
  *
  * <p>A batch has at most 10,000 records ({@code max.poll.records}).
+ *
+ * <p>DANGER: give the container {@link #errorHandler()}. The default handler of spring-kafka tries
+ * a failed batch nine times more without a pause. Then it logs "Records discarded" and commits the
+ * offsets: if PostgreSQL is away for a moment, the batch is lost.
  */
 public final class FreshRecords<K, V> {
     /** What is done with the fresh records of a batch, in the batch's transaction. */
@@ -63,8 +70,7 @@ public final class FreshRecords<K, V> {
 
     /**
      * The same, with what becomes of records whose keys are in conflict, expired or unknown.
-     * Without it such a record stops its partition, or goes where the container's error handler
-     * puts it.
+     * Without it such a record stops its partition, with {@link #errorHandler()}.
      */
     public FreshRecords<K, V> onRefusal(Refusal<K, V> other) {
         return new FreshRecords<>(inbox, key, storesResults, other);
@@ -97,7 +103,8 @@ public final class FreshRecords<K, V> {
 
     /**
      * A batch listener with a transaction for each batch. If the transaction fails, or its COMMIT
-     * has no answer, the container delivers the batch again, and the claims tell what happened.
+     * has no answer, the container delivers the batch again, and the claims tell what happened. The
+     * container needs {@link #errorHandler()} for that.
      */
     public BatchMessageListener<K, V> listener(Transactions transactions,
             Work<K, V, RuntimeException> work) {
@@ -111,5 +118,18 @@ public final class FreshRecords<K, V> {
                 throw new KafkaException("the batch's transaction failed", error);
             }
         };
+    }
+
+    /**
+     * The error handler of a container: it delivers a batch that failed again, whole, each second
+     * until it succeeds. No error discards a batch. A record that always fails stops its partition;
+     * give such a record to {@link #onRefusal}, or to a table of dead letters in the work.
+     */
+    public static DefaultErrorHandler errorHandler() {
+        var handler = new DefaultErrorHandler(
+            new FixedBackOff(1000, FixedBackOff.UNLIMITED_ATTEMPTS));
+        // The default gives up at once after some classes, such as ClassCastException.
+        handler.setClassifications(Map.of(), true);
+        return handler;
     }
 }

@@ -10,11 +10,13 @@ import io.github.onceward.inbox.Inbox;
 import io.github.onceward.inbox.InboxException;
 import io.github.onceward.inbox.Key;
 import io.github.onceward.inbox.Transactions;
+import io.github.onceward.inbox.Work;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.Consumer;
@@ -26,10 +28,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
 import org.springframework.kafka.listener.ContainerProperties;
-import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.KafkaMessageListenerContainer;
 import org.springframework.kafka.support.TopicPartitionOffset;
-import org.springframework.util.backoff.FixedBackOff;
 
 class FreshRecordsTest {
     private static final String TOPIC = "java";
@@ -145,9 +145,9 @@ class FreshRecordsTest {
                     return consumer;
                 }
             }, properties);
-        container.setCommonErrorHandler(new DefaultErrorHandler(new FixedBackOff(10, 5)));
+        container.setCommonErrorHandler(FreshRecords.errorHandler());
         container.start();
-        for (int i = 0; i < 500 && !until.getAsBoolean(); ++i) {
+        for (int i = 0; i < 1500 && !until.getAsBoolean(); ++i) {
             Thread.sleep(20);
         }
         container.stop();
@@ -160,6 +160,29 @@ class FreshRecordsTest {
         var batch = batch("a", "b", "a", "c");
         consume(Transactions.of(Database.source()), batch, () -> seen.size() == 3);
         assertEquals(3, Database.effects(operation));
+    }
+
+    @Test
+    void aBatchThatFailsForLongIsNotDiscarded() throws Exception {
+        AtomicInteger tries = new AtomicInteger();
+        Transactions database = Transactions.of(Database.source());
+        // The default handler gives up after ten tries, and after a ClassCastException at once.
+        Transactions away = new Transactions() {
+            @Override
+            public <T, E extends Exception> T run(Work<T, E> work) throws SQLException, E {
+                int number = tries.incrementAndGet();
+                if (number == 1) {
+                    throw new ClassCastException("a defect of the work");
+                }
+                if (number <= 11) {
+                    throw new SQLException("the database is away", "08001");
+                }
+                return database.run(work);
+            }
+        };
+        consume(away, batch("a", "b"), () -> seen.size() == 2);
+        assertEquals(12, tries.get());
+        assertEquals(2, Database.effects(operation));
     }
 
     @Test
