@@ -13,6 +13,7 @@ import (
 	"errors"
 	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -59,8 +60,21 @@ func (in *Inbox) ledger(unnamed string) string {
 	return cmp.Or(in.options.Ledger, unnamed)
 }
 
-// ready compares the version once, in the caller's transaction.
+// check refuses texts that PostgreSQL cannot have, before anything is sent.
+func (o Options) check() error {
+	for _, text := range [...]string{o.Operation, o.Kind, o.Tenant, o.Ledger, o.Schema} {
+		if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
+			return argument("a text of the inbox has a NUL or is not in UTF-8")
+		}
+	}
+	return nil
+}
+
+// ready checks the inbox, and compares the version once, in the caller's transaction.
 func (in *Inbox) ready(ctx context.Context, tx pgx.Tx) error {
+	if err := in.options.check(); err != nil {
+		return err
+	}
 	if tx == nil {
 		return argument("a transaction is needed, not nil")
 	}

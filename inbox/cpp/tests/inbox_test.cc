@@ -80,6 +80,24 @@ TEST_F(Refusals, AHeaderThatIsNotUtf8IsAnArgument) {
               "OW004");
 }
 
+TEST_F(Refusals, ATextWithANulIsAnArgument) {
+    using namespace std::string_literals;
+    const Inbox inbox{.operation = new_operation(), .tenant = "acme", .ledger = "cpp_calls"};
+    finish(transaction_, inbox, claim(transaction_, inbox, "k"), {.body = "of acme"});
+    std::vector<Inbox> others(5, inbox);
+    others[0].operation += "\0x"s;
+    others[1].kind += "\0x"s;
+    others[2].tenant += "\0x"s;
+    others[3].ledger += "\0x"s;
+    others[4].schema += "\0x"s;
+    for (const Inbox& other : others) {
+        EXPECT_EQ(refusal_of([&] { claim(transaction_, other, "k"); }), "OW004");
+        EXPECT_EQ(refusal_of([&] { lease(transaction_, other, "k"); }), "OW004");
+    }
+    // Nothing was sent, so the transaction continues.
+    EXPECT_EQ(claim(transaction_, inbox, "k").outcome, Outcome::duplicate);
+}
+
 TEST_F(Refusals, ClaimsOfTwoAttemptsAreNotFinishedAtOnce) {
     const Inbox inbox{.operation = new_operation(), .ledger = "cpp_calls"};
     const std::vector<Claim> two{claim(transaction_, inbox, "a"), claim(transaction_, inbox, "b")};

@@ -89,17 +89,17 @@ export class Inbox {
 
   constructor(options: InboxOptions) {
     const { operation, kind = "id", tenant = "", ledger = "inbox", schema = "onceward" } = options;
-    this.operation = values.textValue(operation, "operation");
-    this.kind = values.textValue(kind, "kind");
-    this.tenant = values.textValue(tenant, "tenant");
-    this.ledger = values.textValue(ledger, "ledger");
-    this.schema = values.textValue(schema, "schema");
+    this.operation = values.nameValue(operation, "operation");
+    this.kind = values.nameValue(kind, "kind");
+    this.tenant = values.nameValue(tenant, "tenant");
+    this.ledger = values.nameValue(ledger, "ledger");
+    this.schema = values.nameValue(schema, "schema");
     Object.freeze(this);
   }
 
   /** The same with changes, such as another tenant. A change to undefined is refused. */
   with(changes: Partial<InboxOptions>): Inbox {
-    for (const [name, value] of Object.entries(changes)) values.textValue(value, name);
+    for (const [name, value] of Object.entries(changes)) values.nameValue(value, name);
     const made = new Inbox({ ...this, ...changes });
     if (made.schema === this.schema) made.#version = this.#version;
     return made;

@@ -59,9 +59,16 @@ export function textValue(value: unknown, name: string): string {
   return value;
 }
 
+/** A text of the inbox, such as a tenant. PostgreSQL has no text with U+0000. */
+export function nameValue(value: unknown, name: string): string {
+  const text = textValue(value, name);
+  if (text.includes("\0")) throw new ArgumentError(`${name} must have no U+0000`);
+  return text;
+}
+
 /** Whose key it is, as a function says. DANGER: without it, callers would share their keys. */
 export function tenantValue(value: unknown): string {
-  const tenant = textValue(value, "a tenant");
+  const tenant = nameValue(value, "a tenant");
   if (tenant === "") throw new ArgumentError("the tenant is missing");
   return tenant;
 }

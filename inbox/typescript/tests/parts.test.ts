@@ -96,6 +96,10 @@ test("wrong types are refused before anything is sent", async () => {
   }
   assert.throws(() => new Inbox({ operation: undefined as never }), ArgumentError);
   assert.throws(() => new Inbox({ operation: "pay", tenant: 5 as never }), ArgumentError);
+  for (const name of ["operation", "kind", "tenant", "ledger", "schema"]) {
+    assert.throws(() => new Inbox({ operation: "pay", [name]: "a\0b" }), ArgumentError, name);
+    assert.throws(() => inbox.with({ [name]: "a\0b" }), ArgumentError, name);
+  }
 });
 
 test("a tenant that is missing is refused before anything is sent", async () => {
