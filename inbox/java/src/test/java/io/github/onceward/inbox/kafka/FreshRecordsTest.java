@@ -1,18 +1,19 @@
 package io.github.onceward.inbox.kafka;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.onceward.inbox.CuttingProxy;
 import io.github.onceward.inbox.Database;
 import io.github.onceward.inbox.Inbox;
-import io.github.onceward.inbox.InboxException;
 import io.github.onceward.inbox.Key;
 import io.github.onceward.inbox.Transactions;
 import io.github.onceward.inbox.Work;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -118,9 +119,37 @@ class FreshRecordsTest {
     }
 
     @Test
-    void aKeyThatIsNoneIsRefused() {
-        assertThrows(InboxException.Argument.class, () -> process(batch("a", null)));
-        assertThrows(InboxException.Argument.class, () -> process(batch("a", "")));
+    void aRecordWithoutAUsableKeyIsRefusedAlone() throws SQLException {
+        for (String key : new String[] {null, "", "k".repeat(256), "a\0b", "half: \ud83d"}) {
+            assertEquals("the key of the record at java-0@1 is refused: it is not 1 to 255 bytes "
+                + "without a 0", assertThrows(IllegalStateException.class,
+                    () -> process(batch("a", key))).getMessage());
+        }
+        assertEquals(0, Database.effects(operation));
+        List<Long> dead = new ArrayList<>();
+        filter = filter.onRefusal((tx, record, claim) -> {
+            assertNull(claim);
+            dead.add(record.offset());
+        });
+        process(batch("a", null, "", "k".repeat(256), "b"));
+        assertEquals(List.of(1L, 2L, 3L), dead);
+        assertEquals(List.of("a", "b"), seen);
+        process(batch((String) null));
+        assertEquals(2, Database.effects(operation));
+    }
+
+    @Test
+    void aKeyWithoutItsResultIsADuplicate() throws SQLException {
+        process(batch("a"));
+        // The claim stays, and its result is no longer stored.
+        Database.run("DO $$ DECLARE one text; BEGIN FOR one IN SELECT c.relname FROM pg_class c "
+            + "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'onceward' "
+            + "AND c.relkind = 'r' AND c.relname ~ ('^results_' || (SELECT ledger FROM "
+            + "onceward.ledgers WHERE name = 'java') || '_[0-9]+$') LOOP EXECUTE format('DELETE "
+            + "FROM onceward.%I WHERE digest = onceward.key_digest(%L, '''', ''event'', "
+            + "''a''::text)', one, '" + operation + "'); END LOOP; END $$");
+        process(batch("a", "b"));
+        assertEquals(List.of("a", "b"), seen);
     }
 
     /** A container of spring-kafka reads `batch` from a consumer that needs no broker. */
