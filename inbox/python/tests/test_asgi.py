@@ -14,8 +14,9 @@ import pytest
 from cutting_proxy import CuttingProxy
 from database import DSN, connect_of, execute
 from fastapi import FastAPI, HTTPException, Request, Response
+from psycopg_pool import PoolTimeout
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, TimeoutError as SqlTimeoutError
 
 from onceward_inbox import Inbox, OncewardMiddleware, Retries, minted_at_of_uuid7, uuid7
 
@@ -80,8 +81,8 @@ async def serving(
     kind: str, runs: dict[str, int], dsn: str = DSN, **options: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
     app = shop(kind, runs)
-    named = {"inbox": INBOX, "retries": Retries(first=0.01), **options}
-    app.add_middleware(OncewardMiddleware, connect=connect_of(kind, dsn), **named)
+    named = {"inbox": INBOX, "retries": Retries(first=0.01), "connect": connect_of(kind, dsn)}
+    app.add_middleware(OncewardMiddleware, **{**named, **options})
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://shop.example") as client:
         yield client
@@ -301,7 +302,7 @@ def test_other_methods_pass_without_a_transaction() -> None:
     play("psycopg-async", scenario, "host=127.0.0.1 port=1")
 
 
-def test_limits_and_a_database_that_is_away() -> None:
+def test_limits_and_a_database_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
     key = new_key()
 
     async def large(client: httpx.AsyncClient, runs: dict[str, int]) -> None:
@@ -319,6 +320,22 @@ def test_limits_and_a_database_that_is_away() -> None:
 
     play("psycopg-async", large, max_request_bytes=100)
     assert play("psycopg-async", away, "host=127.0.0.1 port=1", retries=Retries(2, 0.01)) == {}
+    assert "POST /orders is answered with 503" in caplog.text
+    assert "OperationalError" in caplog.text
+
+
+@pytest.mark.parametrize("error", [PoolTimeout("none is free"), SqlTimeoutError("none is free")])
+def test_an_empty_pool_is_unavailable(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    def empty() -> Any:
+        raise error
+
+    async def scenario(client: httpx.AsyncClient, runs: dict[str, int]) -> None:
+        answer = await client.post("/orders", headers=key_header(new_key()))
+        assert problem(answer) == (503, "unavailable")
+        assert answer.headers["retry-after"] == "1"
+
+    assert play("psycopg-async", scenario, connect=empty) == {}
+    assert "none is free" in caplog.text
 
 
 def test_tenants_and_outcomes_of_other_programs() -> None:

@@ -105,3 +105,8 @@ export function isRetryable(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   return lost.has(String(code)) || (error instanceof Error && lostWords.test(String(message)));
 }
+
+/** Whether a Pool of pg had no connection to lend within its `connectionTimeoutMillis`. */
+export function poolWasEmpty(error: unknown): boolean {
+  return error instanceof Error && error.message === "timeout exceeded when trying to connect";
+}

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PoolClient } from "pg";
 import { randomUUID } from "node:crypto";
 
-import { ArgumentError, BusyError, isRetryable, sqlstateOf } from "./errors.js";
+import { ArgumentError, BusyError, isRetryable, poolWasEmpty, sqlstateOf } from "./errors.js";
 import { HeldAnswer, type Answer } from "./held_answer.js";
 import * as http from "./http.js";
 import { Problem } from "./http.js";
@@ -51,6 +51,8 @@ export interface MiddlewareOptions<R = Request> {
   maxRequestBytes?: number;
   /** For claims: five tries, with a first pause of 50 ms. A handler runs once. */
   retries?: Partial<Retries>;
+  /** Gets the error for which a client gets 503 (console.error). Others go to next(). */
+  onError?: (request: R, error: unknown) => void;
 }
 
 /**
@@ -83,6 +85,8 @@ class Exchange<R extends Request> {
   private inbox: Inbox;
   private key = "";
   private fingerprint: Fingerprint = "";
+  // Why the last COMMIT has no answer.
+  private doubt: unknown;
 
   constructor(
     private readonly options: MiddlewareOptions<R>,
@@ -143,8 +147,19 @@ class Exchange<R extends Request> {
         throw new Problem("key-in-flight", "Ask again with the same key.", 1);
       }
       if (error instanceof ArgumentError) throw new Problem("key-malformed", error.message);
-      throw isRetryable(error) ? unavailable() : error;
+      if (isRetryable(error) || poolWasEmpty(error)) throw this.unavailable(error);
+      throw error;
     }
+  }
+
+  private unavailable(error: unknown): Problem {
+    const { onError = logged } = this.options;
+    onError(this.request, error);
+    return new Problem(
+      "unavailable",
+      "The database was lost. Send the request again with the same key.",
+      1,
+    );
   }
 
   // The handler has ended its answer. Nothing of it has been sent.
@@ -183,6 +198,7 @@ class Exchange<R extends Request> {
       const refused = sqlstateOf(cause) === "25P02" && status >= 400;
       if (!refused && !isRetryable(cause)) throw cause;
       storeAgain = refused;
+      this.doubt = cause;
     }
     // DANGER: the COMMIT may be in doubt, and a SELECT could look too early. A claim waits for it.
     const again = await this.claim();
@@ -194,7 +210,7 @@ class Exchange<R extends Request> {
   private sendStored(claim: Claim): void {
     const { response } = this;
     // After a COMMIT that did not happen. The handler cannot run twice for one request.
-    if (claim.fresh) throw unavailable();
+    if (claim.fresh) throw this.unavailable(this.doubt);
     const refusal = refusals[claim.outcome];
     if (refusal !== undefined) throw new Problem(...refusal);
     if (claim.status === null || claim.body === null) {
@@ -218,10 +234,6 @@ const refusals: Partial<Record<Outcome, ConstructorParameters<typeof Problem>>> 
   expired: ["key-expired", "The key is older than the time that keys are known for."],
 };
 
-function unavailable(): Problem {
-  return new Problem(
-    "unavailable",
-    "The database was lost. Send the request again with the same key.",
-    1,
-  );
+function logged(request: IncomingMessage, error: unknown): void {
+  console.error(`onceward: ${request.method} ${request.url} is answered with 503:`, error);
 }

@@ -95,6 +95,18 @@ test("a request without a tenant is refused", () =>
   ),
 );
 
+test("a database that is away, and a pool without a free connection", async () => {
+  const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+  for (const error of [refused, new Error("timeout exceeded when trying to connect")]) {
+    const seen: unknown[] = [];
+    await withShop(express, (shop) => shop.isProblem("o-1", 503, "unavailable"), {
+      pool: { connect: () => Promise.reject(error) },
+      onError: (request, reason) => seen.push(request.method, reason),
+    });
+    assert.deepEqual(seen, ["POST", error]);
+  }
+});
+
 test("an answer that is too large commits nothing", needsDatabase, () =>
   withShop(express, async (shop) => {
     shop.then = (response) => response.set("X-Large", "1").send("x".repeat(70_000));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -11,7 +12,14 @@ from typing import Any, TypeAlias
 from uuid import UUID, uuid4
 
 from .answers import Claim
-from .errors import ArgumentError, BusyError, ResultTooLargeError, is_retryable, sqlstate_of
+from .errors import (
+    ArgumentError,
+    BusyError,
+    ResultTooLargeError,
+    is_retryable,
+    pool_was_empty,
+    sqlstate_of,
+)
 from .inbox import Inbox, Key
 from .keys import fingerprint_of
 from .transactions import Connect, Retries, Transactions
@@ -22,6 +30,8 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+_log = logging.getLogger("onceward_inbox")
 
 _STRING = r'"(?:[\x20\x21\x23-\x5B\x5D-\x7E]|\\["\\])*"'
 _ITEM = rf"{_STRING}|-?[0-9]{{1,15}}(?:\.[0-9]{{1,3}})?|\?[01]|:[A-Za-z0-9+/=]*:"
@@ -98,7 +108,9 @@ class OncewardMiddleware:
     The handler runs inside of the transaction that claims the key. It finds its connection (of
     psycopg's AsyncConnection, or SQLAlchemy's AsyncSession) as `request.state.onceward`, and
     neither commits nor rolls back. Its answer is stored and committed before it is sent; 5xx, 408,
-    425 and 429 roll back and are not stored. It runs again if its transaction is repeated.
+    425 and 429 roll back and are not stored. It runs again if its transaction is repeated. If the
+    database or the pool has no connection, the answer is 503, and the logger `onceward_inbox` gets
+    the exception.
 
     `inbox` is an Inbox or makes one from the ASGI scope: an API with tenants gives each its own, or
     one client could get another's answer. `connect` lends an async connection or session.
@@ -209,8 +221,10 @@ class OncewardMiddleware:
         except _NotStored as refused:
             return refused.answer
         except Exception as error:
-            if not is_retryable(error):
+            if not is_retryable(error) and not pool_was_empty(error):
                 raise
+            # The client learns no more than that, so the reason has to be in the log.
+            _log.exception("%s %s is answered with 503", scope["method"], scope["path"])
             return _problem("unavailable", retry_after=1)
 
     async def _finish(self, tx: Any, inbox: Inbox, claim: Claim, answer: _Answer) -> None:

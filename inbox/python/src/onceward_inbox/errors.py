@@ -137,6 +137,17 @@ def translated(error: Exception) -> Exception:
     return kind(". ".join(word for word in words if word) or str(inner))
 
 
+def pool_was_empty(error: BaseException) -> bool:
+    """Whether the pool of psycopg or SQLAlchemy had no connection to lend in time."""
+    kind = type(error)
+    if kind.__module__ == "sqlalchemy.exc":
+        return kind.__name__ == "TimeoutError"
+    return kind.__module__.startswith("psycopg_pool") and kind.__name__ in (
+        "PoolTimeout",
+        "TooManyRequests",
+    )
+
+
 def is_retryable(error: BaseException) -> bool:
     """Whether the same transaction may succeed if it is tried again, with the same attempt.
 
