@@ -359,10 +359,9 @@ def test_tenants_and_outcomes_of_other_programs() -> None:
         answer = await client.post("/orders", headers=key_header(old))
         assert problem(answer) == (412, "key-expired")
         assert (await client.post("/orders", headers=key_header(str(uuid7())))).status_code == 201
-        for future in ("10000000", "f0000000"):
-            answer = await client.post(
-                "/orders", headers=key_header(f"{future}-0000-7000-8000-000000000000")
-            )
+        future = [f"{begin}-0000-7000-8000-000000000000" for begin in ("10000000", "f0000000")]
+        for malformed in (*future, new_key(), "abc"):
+            answer = await client.post("/orders", headers=key_header(malformed))
             assert problem(answer) == (400, "key-malformed")
 
     execute("SELECT onceward.register_ledger('python_old')")

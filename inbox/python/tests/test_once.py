@@ -263,6 +263,9 @@ def test_a_key_from_before_the_memory_has_expired(kind: str) -> None:
     with pytest.raises(ExpiredError):
         pay("01890a5d-ac96-774b-bcce-b302099a8057")
     assert pay(str(uuid7()))["run"] == 1
+    with pytest.raises(ArgumentError, match="does not tell when it was minted"):
+        pay(new_key())
+    assert pay.runs == 1
 
 
 def test_wrong_arguments_are_found_before_anything_is_sent(kind: str) -> None:

@@ -10,6 +10,7 @@ import * as http from "./http.js";
 import { Problem } from "./http.js";
 import type { Inbox } from "./inbox.js";
 import { OpenTransaction, repeated, type Lender, type Retries } from "./transaction.js";
+import { mintedValue } from "./values.js";
 import type { Claim, Fingerprint, Key, Outcome, Time } from "./values.js";
 
 /** What a handler gets as `request.onceward`. */
@@ -45,7 +46,7 @@ export interface MiddlewareOptions<R = Request> {
    * callers share their keys and see each other's answers.
    */
   tenant?: (request: R) => string;
-  /** When a key was minted, such as `mintedAtOfUuid7`. */
+  /** When a key was minted, such as `mintedAtOfUuid7`. A key without a time gets 400. */
   mintedAt?: (key: Key) => Time | undefined;
   /** The longest body of a request (1 MiB). */
   maxRequestBytes?: number;
@@ -132,7 +133,7 @@ class Exchange<R extends Request> {
     const run = async (): Promise<Claimed> => {
       const open = await OpenTransaction.begin(pool);
       try {
-        const options = { fingerprint, attempt, mintedAt: mintedAt?.(key) };
+        const options = { fingerprint, attempt, mintedAt: mintedValue(mintedAt, key) };
         return { open, claim: await inbox.claim(open.client, key, options) };
       } catch (error) {
         await open.rollback();

@@ -15,6 +15,7 @@ import {
 import type { ClaimOptions, Inbox, Result } from "./inbox.js";
 import { inTransaction, repeated, type Lender, type Retries } from "./transaction.js";
 import {
+  mintedValue,
   tenantValue,
   type Claim,
   type Fingerprint,
@@ -32,7 +33,7 @@ interface Options<A extends unknown[]> {
   fingerprint?: (...args: A) => Fingerprint;
   /** Whose key it is, instead of the inbox's tenant. Nothing, or "", is an ArgumentError. */
   tenant?: (...args: A) => string;
-  /** When a key was minted, such as `mintedAtOfUuid7`. */
+  /** When a key was minted, such as `mintedAtOfUuid7`. Nothing is an ArgumentError. */
   mintedAt?: (key: Key) => Time | undefined;
   /** Five tries, with a first pause of 50 ms. */
   retries?: Partial<Retries>;
@@ -90,7 +91,7 @@ export function once<A extends unknown[], R>(
       claim: {
         attempt: randomUUID(),
         fingerprint: fingerprint?.(...args),
-        mintedAt: mintedAt?.(made),
+        mintedAt: mintedValue(mintedAt, made),
       },
     };
     const run = (first: unknown): unknown => work(first as never, ...args);

@@ -114,6 +114,18 @@ export function timeValue(value: unknown): string | null {
   throw new ArgumentError("mintedAt must be a Date, or a text in ISO 8601 with an offset");
 }
 
+/**
+ * What a `mintedAt` function says of a key. DANGER: a key without its time would be taken again
+ * after the retention.
+ */
+export function mintedValue(of: ((key: Key) => Time | undefined) | undefined, key: Key) {
+  const time = of?.(key);
+  if (of !== undefined && (time === undefined || time === null)) {
+    throw new ArgumentError("the key does not tell when it was minted");
+  }
+  return time;
+}
+
 export function numberValue(value: unknown, name: string): number {
   if (Number.isSafeInteger(value)) return value as number;
   throw new ArgumentError(`${name} must be a whole number`);

@@ -53,6 +53,8 @@ test("a key that is too old, or from the future", needsDatabase, async () => {
     async (shop) => {
       await shop.isProblem("00000000-0000-7000-8000-000000000000", 412, "key-expired");
       await shop.isProblem("f0000000-0000-7000-8000-000000000000", 400, "key-malformed");
+      await shop.isProblem("abc", 400, "key-malformed");
+      assert.equal(shop.calls, 0);
       assert.equal((await shop.post(uuid7())).status, 201);
     },
     { inbox, mintedAt: mintedAtOfUuid7 },

@@ -114,7 +114,8 @@ class OncewardMiddleware:
 
     `inbox` is an Inbox or makes one from the ASGI scope: an API with tenants gives each its own, or
     one client could get another's answer. `connect` lends an async connection or session.
-    `minted_at` gets the key, such as `minted_at_of_uuid7`. Requests with other methods pass.
+    `minted_at` gets the key, such as `minted_at_of_uuid7`; a key for which it returns None gets 400
+    `key-malformed`. Requests with other methods pass.
     """
 
     app: App
@@ -184,6 +185,8 @@ class OncewardMiddleware:
             minted_at = self.minted_at(key) if self.minted_at else None
         except ArgumentError as error:
             return _problem("key-malformed", str(error))
+        if self.minted_at and minted_at is None:
+            return _problem("key-malformed", "The key does not tell when it was minted.")
         named: dict[str, Any] = {
             "fingerprint": _fingerprint(scope, body),
             "attempt": uuid4(),

@@ -79,7 +79,8 @@ def once(
     `connect` lends a connection or session: `pool.connection`, a sessionmaker, or
     `lambda: psycopg.connect(dsn)`. `key` is the name of an argument, or a callable that gets the
     call's arguments; so is `fingerprint`. What the function returns is stored as JSON, and each
-    call gets it as JSON has kept it. `minted_at` gets the key, such as `minted_at_of_uuid7`.
+    call gets it as JSON has kept it. `minted_at` gets the key, such as `minted_at_of_uuid7`; a key
+    for which it returns None is an ArgumentError.
 
     `inside`: claim, function and result are in one transaction. The function gets the connection
     as its first argument, and neither commits nor rolls back. It runs again if its transaction
@@ -141,6 +142,9 @@ class _Once:
             key = self.key(*args, **kwargs)
         content = self.fingerprint(*args, **kwargs) if self.fingerprint else None
         minted_at = self.minted_at(key) if self.minted_at else None
+        # DANGER: without its time the key would be taken again after the retention.
+        if self.minted_at and minted_at is None:
+            raise ArgumentError("the key does not tell when it was minted")
         return key, {"fingerprint": content, "minted_at": minted_at, "attempt": uuid4()}
 
     async def _call(self, first: Any, args: Any, kwargs: Any) -> bytes:
