@@ -140,7 +140,10 @@ export class Inbox {
   async finishMany(tx: ClientBase, claims: Claim[], status = 0): Promise<void> {
     const digests = new Map<string, string[]>();
     for (const { fresh, digest, attempt } of claims) {
-      if (fresh) digests.set(attempt, [...(digests.get(attempt) ?? []), digest]);
+      if (!fresh) continue;
+      const some = digests.get(attempt);
+      if (some === undefined) digests.set(attempt, [digest]);
+      else some.push(digest);
     }
     const { tenant, ledger } = this;
     for (const [attempt, some] of digests) {
