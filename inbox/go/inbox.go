@@ -88,7 +88,7 @@ func (in *Inbox) ready(ctx context.Context, tx pgx.Tx) error {
 		return &VersionError{Schema: in.options.Schema, Wanted: Version, cause: err}
 	}
 	if err != nil {
-		return translated(err)
+		return Translated(err)
 	}
 	if found != Version {
 		return &VersionError{Schema: in.options.Schema, Found: found, Wanted: Version}
@@ -107,7 +107,7 @@ func many[T any](ctx context.Context, in *Inbox, tx pgx.Tx, read pgx.RowToFunc[T
 	}
 	rows, _ := tx.Query(ctx, in.sql(sql), args...) // its error is that of the rows
 	answers, err := pgx.CollectRows(rows, read)
-	return answers, translated(err)
+	return answers, Translated(err)
 }
 
 // one does the same for a function that answers with one row.

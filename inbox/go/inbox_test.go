@@ -121,6 +121,18 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 	isError(t, err, inbox.ErrLedger)
 }
 
+func TestACommitWithoutAResultIsUnfinished(t *testing.T) {
+	tx, err := openPool(t).Begin(ctx)
+	require(t, err)
+	_, err = newInbox(t, "go_calls").Claim(ctx, tx, "k", inbox.ClaimOptions{})
+	require(t, err)
+	err = inbox.Translated(tx.Commit(ctx))
+	isError(t, err, inbox.ErrUnfinished)
+	var cause *pgconn.PgError
+	equal(t, "driver's error", errors.As(err, &cause), true)
+	equal(t, "no error", inbox.Translated(nil) == nil, true)
+}
+
 func TestAClosedTransactionClaimsNothing(t *testing.T) {
 	pool := openPool(t)
 	tx, err := pool.Begin(ctx)

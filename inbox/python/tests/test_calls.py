@@ -25,13 +25,15 @@ from onceward_inbox import (
     IsolationError,
     NotAllowedError,
     Retries,
+    UnfinishedError,
     VersionError,
     is_retryable,
     minted_at_of_uuid7,
     once,
+    translated,
     uuid7,
 )
-from onceward_inbox.drivers import drive
+from onceward_inbox.drivers import drive, transaction
 from onceward_inbox.once import _Once
 
 INBOX = Inbox("python calls", ledger="python")
@@ -42,6 +44,21 @@ def tx(database: None) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(DSN) as connection:
         yield connection
         connection.rollback()
+
+
+def test_a_commit_without_a_result_is_unfinished(tx: psycopg.Connection[Any]) -> None:
+    INBOX.claim(tx, "k")
+    with pytest.raises(psycopg.Error) as own:
+        tx.commit()
+    assert isinstance(translated(own.value), UnfinishedError)
+
+    async def inside() -> None:
+        async with transaction(tx):
+            await INBOX.claim.inside(tx, "k")
+
+    with pytest.raises(UnfinishedError) as found:
+        drive(inside())
+    assert isinstance(found.value.__cause__, psycopg.Error)
 
 
 def test_a_connection_may_have_rows_and_cursors_of_its_own(tx: psycopg.Connection[Any]) -> None:

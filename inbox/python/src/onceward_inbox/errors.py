@@ -36,7 +36,10 @@ class ArgumentError(InboxError):
 
 
 class UnfinishedError(InboxError):
-    """COMMIT of a claim without `finish`, in a ledger that stores results."""
+    """COMMIT of a claim without `finish`, in a ledger that stores results.
+
+    A COMMIT of your own raises the driver's error: `translated` makes it this one.
+    """
 
     sqlstate = "OW005"
 
@@ -127,7 +130,10 @@ def sqlstate_of(error: BaseException) -> str | None:
 
 
 def translated(error: Exception) -> Exception:
-    """The error of this package for a driver's error; any other error unchanged."""
+    """The error of this package for a driver's error; any other error unchanged.
+
+    It is for a COMMIT of your own: the driver raises there what the inbox refuses (OW005).
+    """
     kind = _BY_SQLSTATE.get(sqlstate_of(error))
     if kind is None or isinstance(error, InboxError):
         return error
