@@ -30,6 +30,9 @@ std::string in_schema(std::string text, const std::string& schema) {
 
 // DANGER: libpq reads a text up to its first NUL. The tenant "a\0b" would get the keys of "a".
 void check_texts(const Inbox& inbox) {
+    if (inbox.operation.empty() || inbox.kind.empty()) {
+        throw Refused(Refusal::argument, "an inbox has an operation and a kind");
+    }
     const std::array<std::pair<const char*, const std::string*>, 5> texts{
         {{"operation", &inbox.operation},
          {"kind", &inbox.kind},

@@ -60,8 +60,11 @@ func (in *Inbox) ledger(unnamed string) string {
 	return cmp.Or(in.options.Ledger, unnamed)
 }
 
-// check refuses texts that PostgreSQL cannot have, before anything is sent.
+// check refuses a missing operation, and texts that PostgreSQL cannot have. Nothing is sent then.
 func (o Options) check() error {
+	if o.Operation == "" {
+		return argument("an inbox has an operation")
+	}
 	for _, text := range [...]string{o.Operation, o.Kind, o.Tenant, o.Ledger, o.Schema} {
 		if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
 			return argument("a text of the inbox has a NUL or is not in UTF-8")

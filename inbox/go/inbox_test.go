@@ -95,7 +95,7 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 		isError(t, in.FinishMany(ctx, tx, []inbox.Claim{{Outcome: inbox.Fresh},
 			{Outcome: inbox.Fresh, Attempt: inbox.NewUUID7()}}, 0), inbox.ErrArgument)
 		require(t, in.FinishMany(ctx, tx, nil, 0))
-		for _, wrong := range []inbox.Options{{Operation: "a\x00b"}, {Operation: "a", Kind: "\x00"},
+		for _, wrong := range []inbox.Options{{}, {Operation: "a\x00b"}, {Operation: "a", Kind: "\x00"},
 			{Operation: "a", Tenant: "acme\x00x"}, {Operation: "a", Tenant: "\xff"},
 			{Operation: "a", Ledger: "go_calls\x00"}, {Operation: "a", Schema: "onceward\x00"}} {
 			_, err := inbox.New(wrong).Claim(ctx, tx, "k", inbox.ClaimOptions{})

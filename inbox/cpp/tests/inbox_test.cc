@@ -80,16 +80,18 @@ TEST_F(Refusals, AHeaderThatIsNotUtf8IsAnArgument) {
               "OW004");
 }
 
-TEST_F(Refusals, ATextWithANulIsAnArgument) {
+TEST_F(Refusals, ATextThatIsMissingOrHasANulIsAnArgument) {
     using namespace std::string_literals;
     const Inbox inbox{.operation = new_operation(), .tenant = "acme", .ledger = "cpp_calls"};
     finish(transaction_, inbox, claim(transaction_, inbox, "k"), {.body = "of acme"});
-    std::vector<Inbox> others(5, inbox);
+    std::vector<Inbox> others(7, inbox);
     others[0].operation += "\0x"s;
     others[1].kind += "\0x"s;
     others[2].tenant += "\0x"s;
     others[3].ledger += "\0x"s;
     others[4].schema += "\0x"s;
+    others[5].operation.clear();
+    others[6].kind.clear();
     for (const Inbox& other : others) {
         EXPECT_EQ(refusal_of([&] { claim(transaction_, other, "k"); }), "OW004");
         EXPECT_EQ(refusal_of([&] { lease(transaction_, other, "k"); }), "OW004");

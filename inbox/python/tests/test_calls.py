@@ -219,6 +219,12 @@ def test_an_extension_that_failed_is_tried_again_while_the_lease_is_held(
     assert pauses == [30, 30, 6, 6, 30]
 
 
+@pytest.mark.parametrize("wrong", [{"operation": ""}, {"kind": ""}, {"tenant": "a\0b"}])
+def test_an_inbox_with_a_wrong_text_is_not_made(wrong: dict[str, str]) -> None:
+    with pytest.raises(ArgumentError):
+        dataclasses.replace(INBOX, **wrong)
+
+
 def test_uuid7() -> None:
     before = datetime.now(timezone.utc) - timedelta(milliseconds=1)
     key = uuid7()

@@ -86,6 +86,7 @@ class Exchange<R extends Request> {
   private inbox: Inbox;
   private key = "";
   private fingerprint: Fingerprint = "";
+  private mintedAt: Time | undefined;
   // Why the last COMMIT has no answer.
   private doubt: unknown;
 
@@ -107,6 +108,7 @@ class Exchange<R extends Request> {
     if (tenant !== undefined) this.inbox = this.inbox.with({ tenant: this.tenantOf(tenant) });
     const body = await http.readBody(request, maxRequestBytes);
     this.key = key;
+    this.mintedAt = this.mintedOf(key);
     this.fingerprint = http.requestFingerprint(request, body);
     const { open, claim } = await this.claim();
     if (!claim.fresh) {
@@ -126,14 +128,22 @@ class Exchange<R extends Request> {
     return found;
   }
 
+  private mintedOf(key: Key): Time | undefined {
+    try {
+      return mintedValue(this.options.mintedAt, key);
+    } catch (error) {
+      throw error instanceof ArgumentError ? new Problem("key-malformed", error.message) : error;
+    }
+  }
+
   // Opens a transaction and claims the key in it; the same attempt each time.
   private async claim(): Promise<Claimed> {
-    const { pool, mintedAt, retries } = this.options;
-    const { inbox, key, fingerprint, attempt } = this;
+    const { pool, retries } = this.options;
+    const { inbox, key, fingerprint, attempt, mintedAt } = this;
     const run = async (): Promise<Claimed> => {
       const open = await OpenTransaction.begin(pool);
       try {
-        const options = { fingerprint, attempt, mintedAt: mintedValue(mintedAt, key) };
+        const options = { fingerprint, attempt, mintedAt };
         return { open, claim: await inbox.claim(open.client, key, options) };
       } catch (error) {
         await open.rollback();
@@ -147,7 +157,10 @@ class Exchange<R extends Request> {
       if (error instanceof BusyError) {
         throw new Problem("key-in-flight", "Ask again with the same key.", 1);
       }
-      if (error instanceof ArgumentError) throw new Problem("key-malformed", error.message);
+      // The client chose the time. All else that is wrong is the program's own mistake.
+      if (error instanceof ArgumentError && this.mintedAt !== undefined) {
+        throw new Problem("key-malformed", error.message);
+      }
       if (isRetryable(error) || poolWasEmpty(error)) throw this.unavailable(error);
       throw error;
     }

@@ -89,6 +89,9 @@ export class Inbox {
 
   constructor(options: InboxOptions) {
     const { operation, kind = "id", tenant = "", ledger = "inbox", schema = "onceward" } = options;
+    if (operation === "" || kind === "") {
+      throw new ArgumentError("an inbox has an operation and a kind");
+    }
     this.operation = values.nameValue(operation, "operation");
     this.kind = values.nameValue(kind, "kind");
     this.tenant = values.nameValue(tenant, "tenant");

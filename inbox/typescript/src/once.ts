@@ -65,8 +65,9 @@ export interface OutsideOptions<A extends unknown[]> extends Options<A> {
  * The next call then makes it again under the same downstream key; without `honoursKey` it gets
  * OutcomeUnknownError.
  *
- * In both modes, Failed is stored and thrown again to later calls. In a ledger that keeps no
- * results, a call after the first one gets OutcomeUnknownError.
+ * In both modes, Failed is stored and thrown again to later calls. The ledger has to keep results:
+ * if it keeps none, each call inside is a LedgerError (OW002), and outside a call after the first
+ * one gets OutcomeUnknownError.
  */
 export function once<A extends unknown[], R>(
   options: InsideOptions<A>,

@@ -96,6 +96,8 @@ test("wrong types are refused before anything is sent", async () => {
   }
   assert.throws(() => new Inbox({ operation: undefined as never }), ArgumentError);
   assert.throws(() => new Inbox({ operation: "pay", tenant: 5 as never }), ArgumentError);
+  assert.throws(() => new Inbox({ operation: "" }), ArgumentError);
+  assert.throws(() => inbox.with({ kind: "" }), ArgumentError);
   for (const name of ["operation", "kind", "tenant", "ledger", "schema"]) {
     assert.throws(() => new Inbox({ operation: "pay", [name]: "a\0b" }), ArgumentError, name);
     assert.throws(() => inbox.with({ [name]: "a\0b" }), ArgumentError, name);
@@ -113,7 +115,7 @@ test("many claims are finished in a time that grows with their number", async ()
   const before = Date.now();
   await new Inbox({ operation: "pay" }).finishMany({ query } as unknown as PoolClient, claims);
   assert.equal(digests, 100_000);
-  // Some milliseconds; it was a minute while each claim copied the list.
+  // Some milliseconds; it was minutes while each claim copied the list.
   assert.ok(Date.now() - before < 3000);
 });
 

@@ -131,6 +131,8 @@ class Inbox:
             value = getattr(self, name)
             if not isinstance(value, str) or "\0" in value:
                 raise ArgumentError(f"{name} is a str without U+0000, not {value!r}")
+        if not self.operation or not self.kind:
+            raise ArgumentError("an inbox has an operation and a kind")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.schema):
             raise ArgumentError(f"{self.schema!r} is not the name of a schema")
 
