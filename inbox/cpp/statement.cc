@@ -83,6 +83,10 @@ std::string_view name_of(Outcome outcome) {
     }
 }
 
+std::string ledger_of(const Inbox& inbox, const char* unnamed) {
+    return inbox.ledger.empty() ? unnamed : inbox.ledger;
+}
+
 std::optional<std::string> text_of(const std::optional<Uuid>& value) {
     return value ? std::optional(value->text()) : std::nullopt;
 }

@@ -80,6 +80,19 @@ TEST_F(Refusals, AHeaderThatIsNotUtf8IsAnArgument) {
               "OW004");
 }
 
+TEST_F(Refusals, ALedgerThatIsNotNamedIsThatOfTheFunction) {
+    ::pqxx::connection connection(dsn());
+    ::pqxx::nontransaction session(connection);
+    session.exec("SELECT onceward.register_ledger('inbox')");
+    session.exec("SELECT onceward.register_ledger('inbox_leases', 'lease')");
+    const Inbox inbox{.operation = new_operation()};
+    finish(transaction_, inbox, claim(transaction_, inbox, "k"));
+    const Lease taken = lease(transaction_, inbox, "k");
+    EXPECT_TRUE(extend_lease(transaction_, inbox, taken, 1s));
+    EXPECT_TRUE(end_lease(transaction_, inbox, taken));
+    EXPECT_TRUE(release_lease(transaction_, inbox, lease(transaction_, inbox, "other")));
+}
+
 TEST_F(Refusals, ATextThatIsMissingOrHasANulIsAnArgument) {
     using namespace std::string_literals;
     const Inbox inbox{.operation = new_operation(), .tenant = "acme", .ledger = "cpp_calls"};

@@ -219,6 +219,15 @@ def test_an_extension_that_failed_is_tried_again_while_the_lease_is_held(
     assert pauses == [30, 30, 6, 6, 30]
 
 
+def test_a_ledger_that_is_not_named_is_that_of_the_sql_functions() -> None:
+    inbox = Inbox("pay")
+    assert Inbox.claim.build(inbox, "k").arguments["ledger"] == "inbox"
+    assert Inbox.claim_many.build(inbox, ["k"]).arguments["ledger"] == "inbox"
+    assert Inbox.lease.build(inbox, "k").arguments["ledger"] == "inbox_leases"
+    other = Inbox("pay", ledger="calls")
+    assert Inbox.lease.build(other, "k").arguments["ledger"] == "calls"
+
+
 @pytest.mark.parametrize("wrong", [{"operation": ""}, {"kind": ""}, {"tenant": "a\0b"}])
 def test_an_inbox_with_a_wrong_text_is_not_made(wrong: dict[str, str]) -> None:
     with pytest.raises(ArgumentError):

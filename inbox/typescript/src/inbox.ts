@@ -16,7 +16,7 @@ export interface InboxOptions {
   kind?: string;
   /** Whose keys they are; "" if keys have no tenant. */
   tenant?: string;
-  /** Which ledger keeps them ("inbox"). */
+  /** Which ledger keeps them ("inbox", and "inbox_leases" for leases). */
   ledger?: string;
   /** Onceward's schema ("onceward"). */
   schema?: string;
@@ -82,13 +82,14 @@ export class Inbox {
   readonly operation: string;
   readonly kind: string;
   readonly tenant: string;
+  /** "" if none was named. */
   readonly ledger: string;
   readonly schema: string;
   // Shared by the copies that with() makes.
   #version = { checked: false };
 
   constructor(options: InboxOptions) {
-    const { operation, kind = "id", tenant = "", ledger = "inbox", schema = "onceward" } = options;
+    const { operation, kind = "id", tenant = "", ledger = "", schema = "onceward" } = options;
     if (operation === "" || kind === "") {
       throw new ArgumentError("an inbox has an operation and a kind");
     }
@@ -110,13 +111,13 @@ export class Inbox {
 
   /** Claims a key. If it is fresh: the effect, and then finish(), in the same transaction. */
   async claim(tx: ClientBase, key: Key, options: ClaimOptions = {}): Promise<Claim> {
-    const rows = await this.#call(tx, claimed("a"), "claim", this.#one(key, options));
+    const rows = await this.#call(tx, claimed("a"), "claim", this.#one(key, options, "inbox"));
     return values.claimOf(rows[0]!);
   }
 
   /** Stores the result of a key that this transaction has claimed. */
   async finish(tx: ClientBase, claim: Claim, result: Result = {}): Promise<void> {
-    await this.#yes(tx, "finish", this.#result(claim, result));
+    await this.#yes(tx, "finish", this.#result(claim, result, "inbox"));
   }
 
   /**
@@ -127,7 +128,7 @@ export class Inbox {
     if (!Array.isArray(keys)) throw new ArgumentError("keys must be an array");
     const { fingerprints, attempt, mintedAt, maxBytes = 1_048_576 } = options;
     const given = {
-      ...this.#names(),
+      ...this.#names("inbox"),
       keys: keys.map(values.keyValue),
       fingerprints: fingerprints?.map(values.fingerprintValue) ?? null,
       attempt: values.uuidValue(attempt, "attempt"),
@@ -148,7 +149,8 @@ export class Inbox {
       if (some === undefined) digests.set(attempt, [digest]);
       else some.push(digest);
     }
-    const { tenant, ledger } = this;
+    const { tenant } = this;
+    const ledger = this.ledger || "inbox";
     for (const [attempt, some] of digests) {
       const checked = values.numberValue(status, "status");
       const given = { digests: some, attempt, status: checked, tenant, ledger };
@@ -162,7 +164,7 @@ export class Inbox {
    */
   async lease(tx: ClientBase, key: Key, options: LeaseOptions = {}): Promise<Lease> {
     const rows = await this.#call(tx, leased, "lease", {
-      ...this.#one(key, options),
+      ...this.#one(key, options, "inbox_leases"),
       hold: values.numberValue(options.hold ?? 60_000, "hold"),
       honours_key: options.honoursKey ?? true,
     });
@@ -171,7 +173,7 @@ export class Inbox {
 
   /** Stores how the effect ended. False if the lease is another attempt's by now. */
   async endLease(tx: ClientBase, lease: Lease, result: Result = {}): Promise<boolean> {
-    return this.#yes(tx, "end_lease", this.#result(lease, result));
+    return this.#yes(tx, "end_lease", this.#result(lease, result, "inbox_leases"));
   }
 
   /** Holds a lease for `hold` milliseconds from now on. False if it is another attempt's by now. */
@@ -185,14 +187,19 @@ export class Inbox {
     return this.#yes(tx, "release_lease", this.#held(lease));
   }
 
-  #names(): Arguments {
+  // `unnamed` is the ledger of an inbox that names none.
+  #names(unnamed: string): Arguments {
     const { operation, tenant, kind, ledger } = this;
-    return { operation, tenant, kind, ledger };
+    return { operation, tenant, kind, ledger: ledger || unnamed };
   }
 
-  #one(key: Key, { fingerprint, attempt, mintedAt }: ClaimOptions): Arguments {
+  #one(
+    key: Key,
+    { fingerprint, attempt, mintedAt }: ClaimOptions,
+    unnamed: string,
+  ): Arguments {
     return {
-      ...this.#names(),
+      ...this.#names(unnamed),
       key: values.keyValue(key),
       fingerprint: values.fingerprintValue(fingerprint),
       attempt: values.uuidValue(attempt, "attempt"),
@@ -200,14 +207,14 @@ export class Inbox {
     };
   }
 
-  #held({ digest, attempt }: Claim | Lease): Arguments {
-    return { digest, attempt, ledger: this.ledger };
+  #held({ digest, attempt }: Claim | Lease, unnamed = "inbox_leases"): Arguments {
+    return { digest, attempt, ledger: this.ledger || unnamed };
   }
 
-  #result(held: Claim | Lease, result: Result): Arguments {
+  #result(held: Claim | Lease, result: Result, unnamed: string): Arguments {
     const { status = 0, headers = [], body = "", failed = false } = result;
     return {
-      ...this.#held(held),
+      ...this.#held(held, unnamed),
       status: values.numberValue(status, "status"),
       headers: values.headersValue(headers),
       body: values.bytesOf(body),

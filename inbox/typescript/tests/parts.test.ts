@@ -132,6 +132,29 @@ test("a tenant that is missing is refused before anything is sent", async () => 
   assert.throws(() => inbox.with({ tenant: undefined as never }), ArgumentError);
 });
 
+test("a ledger that is not named is that of the SQL functions", async () => {
+  const seen: unknown[] = [];
+  const query = ({ text, values }: { text: string; values?: unknown[] }): unknown => {
+    const at = /ledger => \$(\d+)/.exec(text)?.[1];
+    if (at !== undefined) seen.push(values![Number(at) - 1]);
+    return Promise.resolve({ rows: [{ version: "1", yes: "t", outcome: "fresh" }] });
+  };
+  const tx = { query } as unknown as PoolClient;
+  const unnamed = new Inbox({ operation: "pay" });
+  for (const inbox of [unnamed, unnamed.with({ ledger: "l" })]) {
+    const claim = await inbox.claim(tx, "k");
+    await inbox.finish(tx, claim);
+    await inbox.claimMany(tx, ["k"]);
+    await inbox.finishMany(tx, [claim]);
+    const lease = await inbox.lease(tx, "k");
+    await inbox.extendLease(tx, lease);
+    await inbox.endLease(tx, lease);
+    await inbox.releaseLease(tx, lease);
+  }
+  const own = [...Array<string>(4).fill("inbox"), ...Array<string>(4).fill("inbox_leases")];
+  assert.deepEqual(seen, [...own, ...Array<string>(8).fill("l")]);
+});
+
 test("an inbox does not change", () => {
   const inbox = new Inbox({ operation: "pay" });
   assert.deepEqual(
@@ -140,7 +163,7 @@ test("an inbox does not change", () => {
       operation: "pay",
       kind: "id",
       tenant: "",
-      ledger: "inbox",
+      ledger: "",
       schema: "onceward",
     },
   );
