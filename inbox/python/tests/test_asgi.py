@@ -22,6 +22,10 @@ from onceward_inbox import Inbox, OncewardMiddleware, Retries, minted_at_of_uuid
 
 pytestmark = pytest.mark.usefixtures("database")
 INBOX = Inbox("python http", ledger="python")
+NOT_STORED = {
+    **{"Connection": "close, X-Of-The-Hop", "X-Of-The-Hop": "a", "Authorization": "Basic a"},
+    **{"WWW-Authenticate": "Basic", "Authentication-Info": "a", "Cookie": "a=b"},
+}
 Scenario = Callable[[httpx.AsyncClient, dict[str, int]], Awaitable[None]]
 
 
@@ -59,6 +63,8 @@ def shop(kind: str, runs: dict[str, int]) -> FastAPI:
                     return {"swallowed": True}
         if how == b"large":
             return Response(b"x" * 2000)
+        if how == b"headers":
+            return Response(b"x", headers=NOT_STORED | {"X-Kept": "yes"})
         if how == b"wait":
             await asyncio.sleep(0.3)
         if status >= 400:
@@ -137,6 +143,20 @@ def test_a_repeat_gets_the_stored_answer(kind: str) -> None:
 
     assert play(kind, scenario) == {key: 1}
     assert effects(key) == 1
+
+
+def test_headers_of_one_hop_and_of_the_caller_are_not_stored(kind: str) -> None:
+    key = new_key()
+
+    async def scenario(client: httpx.AsyncClient, runs: dict[str, int]) -> None:
+        first = await client.post("/orders", headers=key_header(key), content=b"headers")
+        again = await client.post("/orders", headers=key_header(key), content=b"headers")
+        assert first.headers["www-authenticate"] == "Basic"
+        assert again.headers["idempotent-replayed"] == "true"
+        assert again.headers["x-kept"] == "yes"
+        assert not {name.lower() for name in NOT_STORED} & set(again.headers)
+
+    assert play(kind, scenario) == {key: 1}
 
 
 def test_another_request_under_the_key_is_a_conflict(kind: str) -> None:

@@ -41,11 +41,12 @@ _QUOTED = re.compile(rf"({_STRING})(?:; *[a-z*][a-z0-9_.*\-]*(?:=(?:{_ITEM}|{_TO
 # DANGER: no comma. Two lines that a proxy has joined read `a, b`, and would pass for a third key.
 _BARE = re.compile(r"[\x21\x23-\x2B\x2D-\x7E]+")
 
-# Not stored: those of one hop, those that are written anew, and cookies, which are one client's.
+# Not stored: headers of one hop, those that reveal the caller, and those of each single answer.
 _NEVER_STORED = frozenset(
     b"connection http2-settings keep-alive proxy-authenticate proxy-authentication-info "
-    b"proxy-authorization proxy-connection te trailer transfer-encoding upgrade set-cookie "
-    b"set-cookie2 content-length date idempotent-replayed".split()
+    b"proxy-authorization proxy-connection te trailer transfer-encoding upgrade "
+    b"authentication-info authorization content-length cookie set-cookie set-cookie2 "
+    b"www-authenticate date idempotent-replayed".split()
 )
 _NOT_STORED_STATUS = (408, 425, 429)
 
@@ -231,10 +232,14 @@ class OncewardMiddleware:
             return _problem("unavailable", retry_after=1)
 
     async def _finish(self, tx: Any, inbox: Inbox, claim: Claim, answer: _Answer) -> None:
+        left_out = {*_NEVER_STORED, self.header.lower().encode()}
+        for one, value in answer.headers:
+            if one.lower() == b"connection":
+                left_out.update(name.strip() for name in value.lower().split(b","))
         headers = [
             {"name": one.decode("latin-1"), "value": value.decode("latin-1")}
             for one, value in answer.headers
-            if one.lower() not in _NEVER_STORED and one.lower() != self.header.lower().encode()
+            if one.lower() not in left_out
         ]
         try:
             await inbox.finish.inside(tx, claim, answer.status, headers, answer.body)
