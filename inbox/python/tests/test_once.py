@@ -243,6 +243,29 @@ def test_what_is_too_large_or_not_json_leaves_nothing(kind: str) -> None:
     assert effects(key) == 0
 
 
+def test_a_failure_that_another_call_stored_first_is_raised() -> None:
+    key = new_key()
+    inbox = Inbox("python pay", ledger="python")
+    lent = 0
+
+    def connect() -> psycopg.Connection[Any]:
+        nonlocal lent
+        lent += 1
+        if lent == 2:  # after the function has failed, and before its failure is stored
+            with psycopg.connect(DSN) as other:
+                inbox.finish(other, inbox.claim(other, key), 409, body=b'"theirs"', failed=True)
+        return psycopg.connect(DSN)
+
+    @once(inbox, connect, key="key")
+    def pay(tx: psycopg.Connection[Any], key: str) -> None:
+        raise Failed(402, "ours")
+
+    for _ in range(2):
+        with pytest.raises(Failed) as caught:
+            pay(key)
+        assert (caught.value.status, caught.value.body) == (409, "theirs")
+
+
 def test_a_result_that_is_not_kept_is_unknown(kind: str) -> None:
     execute("SELECT onceward.register_ledger('python_bare', stores_results => false)")
     bare = Inbox("python pay", ledger="python_bare")

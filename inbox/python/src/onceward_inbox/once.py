@@ -155,24 +155,25 @@ class _Once:
         key, named = self._request(args, kwargs)
         failed: Failed | None = None
 
-        async def work(tx: Any) -> tuple[str, int | None, bytes | None]:
+        async def work(tx: Any) -> tuple[bool, tuple[str, int | None, bytes | None]]:
+            """Whether the result is of this call, and the result."""
             claim = await self.inbox.claim.inside(tx, key, **named)
             if not claim.fresh:
-                return claim.outcome, claim.status, claim.body
+                return claim.mine, (claim.outcome, claim.status, claim.body)
             if failed is None:
                 outcome, status, body = "duplicate", 0, await self._call(tx, args, kwargs)
             else:
                 outcome, status, body = "failed", failed.status, _json(failed.body)
             await self.inbox.finish.inside(tx, claim, status, (), body, outcome == "failed")
-            return outcome, status, body
+            return True, (outcome, status, body)
 
         try:
-            answer = await self.transactions.repeated(work)
+            _, answer = await self.transactions.repeated(work)
         except Failed as error:
             # What the function wrote is rolled back. A transaction without it keeps the failure.
             failed = error
-            answer = await self.transactions.repeated(work)
-            if answer[0] == "failed":
+            ours, answer = await self.transactions.repeated(work)
+            if ours:
                 raise
         return _value(*answer)
 
