@@ -270,9 +270,10 @@ def _value(outcome: str, status: int | None, body: bytes | None) -> Any:
         raise ConflictError("the key was used before with another fingerprint or another time")
     if outcome == "expired":
         raise ExpiredError("the key was minted before the ledger's memory begins")
-    if outcome == "unknown" or body is None:
-        raise OutcomeUnknownError("the key was used before, and no result of it is kept")
     value = json.loads(body) if body else None
     if outcome == "failed":
+        # Of a lease that is known even if its result was erased.
         raise Failed(status or 0, value)
+    if outcome == "unknown" or body is None:
+        raise OutcomeUnknownError("the key was used before, and no result of it is kept")
     return value

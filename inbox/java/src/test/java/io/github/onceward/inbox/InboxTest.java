@@ -190,6 +190,12 @@ class InboxTest {
     }
 
     @Test
+    void aFailureWithoutABody() {
+        assertEquals(0, new InboxException.Failed(402, (String) null).body().length);
+        assertEquals(0, new InboxException.Failed(402, (byte[]) null).body().length);
+    }
+
+    @Test
     void namesOfADatabase() {
         assertEquals(Map.of("host", "h", "port", "5", "user", "u@", "password", "p", "dbname", "d"),
             Database.words("postgresql://u%40:p@h:5/d"));
