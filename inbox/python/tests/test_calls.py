@@ -230,7 +230,9 @@ def test_a_ledger_that_is_not_named_is_that_of_the_sql_functions() -> None:
     assert Inbox.lease.build(other, "k").arguments["ledger"] == "calls"
 
 
-@pytest.mark.parametrize("wrong", [{"operation": ""}, {"kind": ""}, {"tenant": "a\0b"}])
+@pytest.mark.parametrize(
+    "wrong", [{"operation": ""}, {"kind": ""}, {"tenant": "a\0b"}, {"ledger": "\ud83d"}]
+)
 def test_an_inbox_with_a_wrong_text_is_not_made(wrong: dict[str, str]) -> None:
     with pytest.raises(ArgumentError):
         dataclasses.replace(INBOX, **wrong)

@@ -131,6 +131,7 @@ class Inbox:
             value = getattr(self, name)
             if not isinstance(value, str) or "\0" in value:
                 raise ArgumentError(f"{name} is a str without U+0000, not {value!r}")
+            _utf8(value)
         if not self.operation or not self.kind:
             raise ArgumentError("an inbox has an operation and a kind")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.schema):
@@ -292,7 +293,7 @@ class Inbox:
         return self._held(held, unnamed) | {
             "status": status,
             "headers": json.dumps([dict(header) for header in headers]),
-            "body": body.encode() if isinstance(body, str) else body,
+            "body": _utf8(body),
             "failed": failed,
             "tenant": self.tenant,
         }
