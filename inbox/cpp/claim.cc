@@ -45,8 +45,8 @@ Claim claim(::pqxx::transaction_base& transaction, const Inbox& inbox, std::stri
                             " FROM {schema}.claim($1::text, $2::text, $3::text, $4::bytea, "
                             "$5::uuid, $6::uuid, $7::text, $8::timestamptz) AS a",
                         {inbox.operation, inbox.tenant, inbox.kind, ::pqxx::binary_cast(key),
-                         text_of(options.fingerprint), text_of(options.attempt), inbox.ledger,
-                         text_of(options.minted_at)})
+                         text_of(options.fingerprint), text_of(options.attempt),
+                         ledger_of(inbox, "inbox"), text_of(options.minted_at)})
                         .one_row());
 }
 
@@ -57,7 +57,7 @@ void finish(::pqxx::transaction_base& transaction, const Inbox& inbox, const Cla
         "SELECT {schema}.finish($1::uuid, $2::uuid, $3::integer, $4::jsonb, $5::bytea, "
         "$6::boolean, $7::text, $8::text)",
         {claim.digest.text(), claim.attempt.text(), result.status, headers_of(result),
-         ::pqxx::binary_cast(result.body), result.failed, inbox.tenant, inbox.ledger});
+         ::pqxx::binary_cast(result.body), result.failed, inbox.tenant, ledger_of(inbox, "inbox")});
 }
 
 std::vector<Claim> claim_many(::pqxx::transaction_base& transaction, const Inbox& inbox,
@@ -70,7 +70,7 @@ std::vector<Claim> claim_many(::pqxx::transaction_base& transaction, const Inbox
                 "$3::text, $4::bytea[], $5::uuid[], $6::uuid, $7::text, $8::timestamptz[], "
                 "$9::bigint) AS m) AS a ORDER BY a.place",
             {inbox.operation, inbox.tenant, inbox.kind, array_of(transaction, keys),
-             list_of(options.fingerprints), text_of(options.attempt), inbox.ledger,
+             list_of(options.fingerprints), text_of(options.attempt), ledger_of(inbox, "inbox"),
              list_of(options.minted_at), options.max_bytes});
     std::vector<Claim> claims;
     for (const ::pqxx::row& row : answers) claims.push_back(claim_of(row));
@@ -93,7 +93,7 @@ void finish_many(::pqxx::transaction_base& transaction, const Inbox& inbox,
     if (digests.empty()) return;
     run(transaction, inbox,
         "SELECT {schema}.finish_many($1::uuid[], $2::uuid, $3::integer, $4::text, $5::text)",
-        {array_of(digests), attempt->text(), status, inbox.tenant, inbox.ledger});
+        {array_of(digests), attempt->text(), status, inbox.tenant, ledger_of(inbox, "inbox")});
 }
 
 }  // namespace onceward::pqxx

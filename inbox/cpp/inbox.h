@@ -27,7 +27,7 @@ struct Inbox {
     std::string operation;            // what is done with a key; keys of two operations never meet
     std::string kind = "id";          // where keys come from
     std::string tenant{};             // whose keys they are; empty if keys have no tenant
-    std::string ledger = "inbox";     // what remembers them
+    std::string ledger{};             // what remembers them; empty: inbox, or inbox_leases
     std::string schema = "onceward";  // Onceward's own
     // Whether the version was checked. Copies share it.
     std::shared_ptr<std::atomic<bool>> checked = std::make_shared<std::atomic<bool>>(false);

@@ -23,8 +23,9 @@ Lease lease(::pqxx::transaction_base& transaction, const Inbox& inbox, std::stri
                 " FROM {schema}.lease($1::text, $2::text, $3::text, $4::bytea, $5::uuid, "
                 "$6::uuid, $7::text, $8::interval, $9::boolean, $10::timestamptz) AS a",
             {inbox.operation, inbox.tenant, inbox.kind, ::pqxx::binary_cast(key),
-             text_of(options.fingerprint), text_of(options.attempt), inbox.ledger,
-             interval_of(options.hold), options.honours_key, text_of(options.minted_at)})
+             text_of(options.fingerprint), text_of(options.attempt),
+             ledger_of(inbox, "inbox_leases"), interval_of(options.hold), options.honours_key,
+             text_of(options.minted_at)})
             .one_row();
     return {.outcome = outcome_of(row[0]),
             .digest = uuid_of(row[1]),
@@ -42,20 +43,22 @@ bool end_lease(::pqxx::transaction_base& transaction, const Inbox& inbox, const 
                    "SELECT {schema}.end_lease($1::uuid, $2::uuid, $3::integer, $4::jsonb, "
                    "$5::bytea, $6::boolean, $7::text, $8::text)",
                    {lease.digest.text(), lease.attempt.text(), result.status, headers_of(result),
-                    ::pqxx::binary_cast(result.body), result.failed, inbox.tenant, inbox.ledger}));
+                    ::pqxx::binary_cast(result.body), result.failed, inbox.tenant,
+                    ledger_of(inbox, "inbox_leases")}));
 }
 
 bool extend_lease(::pqxx::transaction_base& transaction, const Inbox& inbox, const Lease& lease,
                   std::chrono::milliseconds hold) {
     return yes(run(transaction, inbox,
                    "SELECT {schema}.extend_lease($1::uuid, $2::uuid, $3::interval, $4::text)",
-                   {lease.digest.text(), lease.attempt.text(), interval_of(hold), inbox.ledger}));
+                   {lease.digest.text(), lease.attempt.text(), interval_of(hold),
+                    ledger_of(inbox, "inbox_leases")}));
 }
 
 bool release_lease(::pqxx::transaction_base& transaction, const Inbox& inbox, const Lease& lease) {
     return yes(run(transaction, inbox,
                    "SELECT {schema}.release_lease($1::uuid, $2::uuid, $3::text)",
-                   {lease.digest.text(), lease.attempt.text(), inbox.ledger}));
+                   {lease.digest.text(), lease.attempt.text(), ledger_of(inbox, "inbox_leases")}));
 }
 
 }  // namespace onceward::pqxx

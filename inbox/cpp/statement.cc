@@ -28,6 +28,23 @@ std::string in_schema(std::string text, const std::string& schema) {
     return text;
 }
 
+// DANGER: libpq reads a text up to its first NUL. The tenant "a\0b" would get the keys of "a".
+void check_texts(const Inbox& inbox) {
+    if (inbox.operation.empty() || inbox.kind.empty()) {
+        throw Refused(Refusal::argument, "an inbox has an operation and a kind");
+    }
+    const std::array<std::pair<const char*, const std::string*>, 5> texts{
+        {{"operation", &inbox.operation},
+         {"kind", &inbox.kind},
+         {"tenant", &inbox.tenant},
+         {"ledger", &inbox.ledger},
+         {"schema", &inbox.schema}}};
+    for (const auto& [name, text] : texts) {
+        if (text->find('\0') == std::string::npos) continue;
+        throw Refused(Refusal::argument, "the " + std::string(name) + " has a NUL");
+    }
+}
+
 void check_version(::pqxx::transaction_base& transaction, const Inbox& inbox,
                    const std::string& schema) {
     if (*inbox.checked) return;
@@ -56,6 +73,7 @@ std::string_view name_of(Outcome outcome) {
 
 ::pqxx::result run(::pqxx::transaction_base& transaction, const Inbox& inbox, std::string text,
                    const ::pqxx::params& parameters) {
+    check_texts(inbox);
     const std::string schema = transaction.quote_name(inbox.schema);
     check_version(transaction, inbox, schema);
     try {
@@ -63,6 +81,10 @@ std::string_view name_of(Outcome outcome) {
     } catch (const ::pqxx::sql_error& error) {
         rethrow(error);
     }
+}
+
+std::string ledger_of(const Inbox& inbox, const char* unnamed) {
+    return inbox.ledger.empty() ? unnamed : inbox.ledger;
 }
 
 std::optional<std::string> text_of(const std::optional<Uuid>& value) {

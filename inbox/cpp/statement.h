@@ -20,6 +20,9 @@ namespace onceward::pqxx {
 ::pqxx::result run(::pqxx::transaction_base& transaction, const Inbox& inbox, std::string text,
                    const ::pqxx::params& parameters);
 
+// The ledger that the inbox names, or else the one that the function has for it.
+std::string ledger_of(const Inbox& inbox, const char* unnamed);
+
 // As parameters: text, or NULL.
 std::optional<std::string> text_of(const std::optional<Uuid>& value);
 std::optional<std::string> text_of(const std::optional<Time>& value);

@@ -40,7 +40,8 @@ Uuid fingerprint_of(std::string_view content);
 // Mints a key that carries its time (RFC 9562, version 7).
 Uuid uuid7();
 
-// When a key was minted that is a UUID of version 7; nullopt for any other key.
+// When a key was minted that is a UUID of version 7; nullopt for any other key. DANGER: refuse a
+// key without a time, where keys are to have one: it would be taken again after the retention.
 std::optional<Time> minted_at_of_uuid7(std::string_view key);
 
 }  // namespace onceward::pqxx

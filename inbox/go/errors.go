@@ -59,8 +59,9 @@ func (e *Error) Is(target error) bool {
 
 func argument(message string) error { return &Error{state: ErrArgument.state, Message: message} }
 
-// translated makes an Error of what the SQL functions refuse and passes all else unchanged.
-func translated(err error) error {
+// Translated makes an Error of what the SQL functions refuse and passes all else unchanged. It is
+// for a Commit of your own, whose error is the driver's: OW005 becomes [ErrUnfinished].
+func Translated(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
 		for _, one := range refusals {

@@ -23,10 +23,12 @@ type HandlerOptions struct {
 	Methods []string // that need a key; POST and PATCH if empty; others pass through untouched
 	// Tenant returns whose key it is; a request for which that is empty gets 400. Without Tenant all
 	// clients share their keys, and one client could get the answer to another's request.
-	Tenant    func(*http.Request) string
-	MintedAt  func(key string) (time.Time, bool) // such as MintedAtOfUUID7
-	MaxBody   int64                              // bytes of a request; 1 MiB if 0
-	MaxAnswer int                                // bytes of an answer's body; 64 KiB if 0
+	Tenant func(*http.Request) string
+	// MintedAt returns when a key was minted, such as MintedAtOfUUID7. A request for whose key it
+	// returns false gets 400: that key would be taken again after the retention.
+	MintedAt  func(key string) (time.Time, bool)
+	MaxBody   int64 // bytes of a request; 1 MiB if 0
+	MaxAnswer int   // bytes of an answer's body; 64 KiB if 0
 	Retry     Retry
 	OnError   func(*http.Request, error) // what clients get as 500 or 503; slog if nil
 }
@@ -104,7 +106,11 @@ func serve(db Beginner, options HandlerOptions, next http.Handler, w http.Respon
 		c.in = c.in.ForTenant(tenant)
 	}
 	if options.MintedAt != nil {
-		c.options.MintedAt, _ = options.MintedAt(key)
+		var known bool
+		if c.options.MintedAt, known = options.MintedAt(key); !known {
+			problem{keyMalformed, "The key does not tell when it was minted.", 0}.send(w)
+			return
+		}
 	}
 	var answer *recorder
 	claim, err := c.run(r.Context(), func(ctx context.Context, tx pgx.Tx) (Result, error) {

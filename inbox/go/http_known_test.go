@@ -18,6 +18,8 @@ func TestKeysWithATime(t *testing.T) {
 		"f0000000-0000-7000-8000-000000000000"} {
 		s.isProblem(s.send("POST", "/", "", future), 400, "key-malformed")
 	}
+	s.isProblem(s.send("POST", "/", "", "abc"), 400, "key-malformed")
+	equal(t, "runs", s.runs.Load(), 1)
 }
 
 func TestKeysThatCannotBeJudged(t *testing.T) {

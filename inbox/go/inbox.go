@@ -13,6 +13,7 @@ import (
 	"errors"
 	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -59,8 +60,24 @@ func (in *Inbox) ledger(unnamed string) string {
 	return cmp.Or(in.options.Ledger, unnamed)
 }
 
-// ready compares the version once, in the caller's transaction.
+// check refuses a missing operation, and texts that PostgreSQL cannot have. Nothing is sent then.
+func (o Options) check() error {
+	if o.Operation == "" {
+		return argument("an inbox has an operation")
+	}
+	for _, text := range [...]string{o.Operation, o.Kind, o.Tenant, o.Ledger, o.Schema} {
+		if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
+			return argument("a text of the inbox has a NUL or is not in UTF-8")
+		}
+	}
+	return nil
+}
+
+// ready checks the inbox, and compares the version once, in the caller's transaction.
 func (in *Inbox) ready(ctx context.Context, tx pgx.Tx) error {
+	if err := in.options.check(); err != nil {
+		return err
+	}
 	if tx == nil {
 		return argument("a transaction is needed, not nil")
 	}
@@ -74,7 +91,7 @@ func (in *Inbox) ready(ctx context.Context, tx pgx.Tx) error {
 		return &VersionError{Schema: in.options.Schema, Wanted: Version, cause: err}
 	}
 	if err != nil {
-		return translated(err)
+		return Translated(err)
 	}
 	if found != Version {
 		return &VersionError{Schema: in.options.Schema, Found: found, Wanted: Version}
@@ -93,7 +110,7 @@ func many[T any](ctx context.Context, in *Inbox, tx pgx.Tx, read pgx.RowToFunc[T
 	}
 	rows, _ := tx.Query(ctx, in.sql(sql), args...) // its error is that of the rows
 	answers, err := pgx.CollectRows(rows, read)
-	return answers, translated(err)
+	return answers, Translated(err)
 }
 
 // one does the same for a function that answers with one row.

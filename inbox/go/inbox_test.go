@@ -95,6 +95,14 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 		isError(t, in.FinishMany(ctx, tx, []inbox.Claim{{Outcome: inbox.Fresh},
 			{Outcome: inbox.Fresh, Attempt: inbox.NewUUID7()}}, 0), inbox.ErrArgument)
 		require(t, in.FinishMany(ctx, tx, nil, 0))
+		for _, wrong := range []inbox.Options{{}, {Operation: "a\x00b"}, {Operation: "a", Kind: "\x00"},
+			{Operation: "a", Tenant: "acme\x00x"}, {Operation: "a", Tenant: "\xff"},
+			{Operation: "a", Ledger: "go_calls\x00"}, {Operation: "a", Schema: "onceward\x00"}} {
+			_, err := inbox.New(wrong).Claim(ctx, tx, "k", inbox.ClaimOptions{})
+			isError(t, err, inbox.ErrArgument)
+			_, err = inbox.New(wrong).Lease(ctx, tx, "k", inbox.LeaseOptions{})
+			isError(t, err, inbox.ErrArgument)
+		}
 		_, err := tx.Exec(ctx, "SELECT 1")
 		return err
 	})
@@ -111,6 +119,18 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 	_, err = inbox.Once(ctx, pool, newInbox(t, "go_bare"), "k", inbox.OnceOptions{},
 		func(context.Context, pgx.Tx) (int, error) { return 1, nil })
 	isError(t, err, inbox.ErrLedger)
+}
+
+func TestACommitWithoutAResultIsUnfinished(t *testing.T) {
+	tx, err := openPool(t).Begin(ctx)
+	require(t, err)
+	_, err = newInbox(t, "go_calls").Claim(ctx, tx, "k", inbox.ClaimOptions{})
+	require(t, err)
+	err = inbox.Translated(tx.Commit(ctx))
+	isError(t, err, inbox.ErrUnfinished)
+	var cause *pgconn.PgError
+	equal(t, "driver's error", errors.As(err, &cause), true)
+	equal(t, "no error", inbox.Translated(nil) == nil, true)
 }
 
 func TestAClosedTransactionClaimsNothing(t *testing.T) {

@@ -208,7 +208,7 @@ func committed[T any](ctx context.Context, db Beginner, retry Retry,
 func inTransaction(ctx context.Context, db Beginner, work func(tx pgx.Tx) error) error {
 	tx, err := db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
-		return translated(err)
+		return Translated(err)
 	}
 	defer func() {
 		// The caller may have left; the connection is still to be given back in order. After COMMIT
@@ -220,5 +220,5 @@ func inTransaction(ctx context.Context, db Beginner, work func(tx pgx.Tx) error)
 	if err := work(tx); err != nil {
 		return err
 	}
-	return translated(tx.Commit(ctx))
+	return Translated(tx.Commit(ctx))
 }

@@ -90,6 +90,23 @@ func TestOutsideFailedIsStored(t *testing.T) {
 	equal(t, "calls", c.calls.Load(), 1)
 }
 
+func TestOutsideAFailureWithoutItsResultIsStillAFailure(t *testing.T) {
+	pool := openPool(t)
+	_, err := pool.Exec(ctx, "SELECT onceward.register_ledger('go_leases_bare', 'lease', "+
+		"stores_results => false)")
+	require(t, err)
+	c := &charger{in: newInbox(t, "go_leases_bare")}
+	why := &inbox.Failed{Status: 402, Body: []byte("declined")}
+	_, err = c.charge(ctx, pool, inbox.OutsideOptions{}, func() error { return why })
+	isError(t, err, why)
+	_, err = c.charge(ctx, pool, inbox.OutsideOptions{}, nil)
+	var again *inbox.Failed
+	equal(t, "failed", errors.As(err, &again), true)
+	equal(t, "status", again.Status, 402)
+	equal(t, "bytes of the body", len(again.Body), 0)
+	equal(t, "calls", c.calls.Load(), 1)
+}
+
 func TestOutsideAnErrorLeavesTheLease(t *testing.T) {
 	pool, c := openPool(t), newCharger(t)
 	broken := errors.New("broken")

@@ -72,7 +72,8 @@ func NewUUID7() UUID {
 	return id
 }
 
-// MintedAtOfUUID7 returns when a UUID of version 7 was minted, and false for any other key.
+// MintedAtOfUUID7 returns when a UUID of version 7 was minted, and false for any other key. Refuse
+// a key without a time, where keys are to have one: it would be taken again after the retention.
 func MintedAtOfUUID7(key string) (time.Time, bool) {
 	id, err := ParseUUID(key)
 	if err != nil || id[6]>>4 != 7 || id[8]>>6 != 2 {

@@ -80,6 +80,39 @@ TEST_F(Refusals, AHeaderThatIsNotUtf8IsAnArgument) {
               "OW004");
 }
 
+TEST_F(Refusals, ALedgerThatIsNotNamedIsThatOfTheFunction) {
+    ::pqxx::connection connection(dsn());
+    ::pqxx::nontransaction session(connection);
+    session.exec("SELECT onceward.register_ledger('inbox')");
+    session.exec("SELECT onceward.register_ledger('inbox_leases', 'lease')");
+    const Inbox inbox{.operation = new_operation()};
+    finish(transaction_, inbox, claim(transaction_, inbox, "k"));
+    const Lease taken = lease(transaction_, inbox, "k");
+    EXPECT_TRUE(extend_lease(transaction_, inbox, taken, 1s));
+    EXPECT_TRUE(end_lease(transaction_, inbox, taken));
+    EXPECT_TRUE(release_lease(transaction_, inbox, lease(transaction_, inbox, "other")));
+}
+
+TEST_F(Refusals, ATextThatIsMissingOrHasANulIsAnArgument) {
+    using namespace std::string_literals;
+    const Inbox inbox{.operation = new_operation(), .tenant = "acme", .ledger = "cpp_calls"};
+    finish(transaction_, inbox, claim(transaction_, inbox, "k"), {.body = "of acme"});
+    std::vector<Inbox> others(7, inbox);
+    others[0].operation += "\0x"s;
+    others[1].kind += "\0x"s;
+    others[2].tenant += "\0x"s;
+    others[3].ledger += "\0x"s;
+    others[4].schema += "\0x"s;
+    others[5].operation.clear();
+    others[6].kind.clear();
+    for (const Inbox& other : others) {
+        EXPECT_EQ(refusal_of([&] { claim(transaction_, other, "k"); }), "OW004");
+        EXPECT_EQ(refusal_of([&] { lease(transaction_, other, "k"); }), "OW004");
+    }
+    // Nothing was sent, so the transaction continues.
+    EXPECT_EQ(claim(transaction_, inbox, "k").outcome, Outcome::duplicate);
+}
+
 TEST_F(Refusals, ClaimsOfTwoAttemptsAreNotFinishedAtOnce) {
     const Inbox inbox{.operation = new_operation(), .ledger = "cpp_calls"};
     const std::vector<Claim> two{claim(transaction_, inbox, "a"), claim(transaction_, inbox, "b")};

@@ -14,13 +14,18 @@ import pytest
 from cutting_proxy import CuttingProxy
 from database import DSN, connect_of, execute
 from fastapi import FastAPI, HTTPException, Request, Response
+from psycopg_pool import PoolTimeout
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, TimeoutError as SqlTimeoutError
 
 from onceward_inbox import Inbox, OncewardMiddleware, Retries, minted_at_of_uuid7, uuid7
 
 pytestmark = pytest.mark.usefixtures("database")
 INBOX = Inbox("python http", ledger="python")
+NOT_STORED = {
+    **{"Connection": "close, X-Of-The-Hop", "X-Of-The-Hop": "a", "Authorization": "Basic a"},
+    **{"WWW-Authenticate": "Basic", "Authentication-Info": "a", "Cookie": "a=b"},
+}
 Scenario = Callable[[httpx.AsyncClient, dict[str, int]], Awaitable[None]]
 
 
@@ -58,6 +63,8 @@ def shop(kind: str, runs: dict[str, int]) -> FastAPI:
                     return {"swallowed": True}
         if how == b"large":
             return Response(b"x" * 2000)
+        if how == b"headers":
+            return Response(b"x", headers=NOT_STORED | {"X-Kept": "yes"})
         if how == b"wait":
             await asyncio.sleep(0.3)
         if status >= 400:
@@ -80,8 +87,8 @@ async def serving(
     kind: str, runs: dict[str, int], dsn: str = DSN, **options: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
     app = shop(kind, runs)
-    named = {"inbox": INBOX, "retries": Retries(first=0.01), **options}
-    app.add_middleware(OncewardMiddleware, connect=connect_of(kind, dsn), **named)
+    named = {"inbox": INBOX, "retries": Retries(first=0.01), "connect": connect_of(kind, dsn)}
+    app.add_middleware(OncewardMiddleware, **{**named, **options})
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://shop.example") as client:
         yield client
@@ -136,6 +143,20 @@ def test_a_repeat_gets_the_stored_answer(kind: str) -> None:
 
     assert play(kind, scenario) == {key: 1}
     assert effects(key) == 1
+
+
+def test_headers_of_one_hop_and_of_the_caller_are_not_stored(kind: str) -> None:
+    key = new_key()
+
+    async def scenario(client: httpx.AsyncClient, runs: dict[str, int]) -> None:
+        first = await client.post("/orders", headers=key_header(key), content=b"headers")
+        again = await client.post("/orders", headers=key_header(key), content=b"headers")
+        assert first.headers["www-authenticate"] == "Basic"
+        assert again.headers["idempotent-replayed"] == "true"
+        assert again.headers["x-kept"] == "yes"
+        assert not {name.lower() for name in NOT_STORED} & set(again.headers)
+
+    assert play(kind, scenario) == {key: 1}
 
 
 def test_another_request_under_the_key_is_a_conflict(kind: str) -> None:
@@ -301,7 +322,7 @@ def test_other_methods_pass_without_a_transaction() -> None:
     play("psycopg-async", scenario, "host=127.0.0.1 port=1")
 
 
-def test_limits_and_a_database_that_is_away() -> None:
+def test_limits_and_a_database_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
     key = new_key()
 
     async def large(client: httpx.AsyncClient, runs: dict[str, int]) -> None:
@@ -319,6 +340,22 @@ def test_limits_and_a_database_that_is_away() -> None:
 
     play("psycopg-async", large, max_request_bytes=100)
     assert play("psycopg-async", away, "host=127.0.0.1 port=1", retries=Retries(2, 0.01)) == {}
+    assert "POST /orders is answered with 503" in caplog.text
+    assert "OperationalError" in caplog.text
+
+
+@pytest.mark.parametrize("error", [PoolTimeout("none is free"), SqlTimeoutError("none is free")])
+def test_an_empty_pool_is_unavailable(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    def empty() -> Any:
+        raise error
+
+    async def scenario(client: httpx.AsyncClient, runs: dict[str, int]) -> None:
+        answer = await client.post("/orders", headers=key_header(new_key()))
+        assert problem(answer) == (503, "unavailable")
+        assert answer.headers["retry-after"] == "1"
+
+    assert play("psycopg-async", scenario, connect=empty) == {}
+    assert "none is free" in caplog.text
 
 
 def test_tenants_and_outcomes_of_other_programs() -> None:
@@ -342,10 +379,9 @@ def test_tenants_and_outcomes_of_other_programs() -> None:
         answer = await client.post("/orders", headers=key_header(old))
         assert problem(answer) == (412, "key-expired")
         assert (await client.post("/orders", headers=key_header(str(uuid7())))).status_code == 201
-        for future in ("10000000", "f0000000"):
-            answer = await client.post(
-                "/orders", headers=key_header(f"{future}-0000-7000-8000-000000000000")
-            )
+        future = [f"{begin}-0000-7000-8000-000000000000" for begin in ("10000000", "f0000000")]
+        for malformed in (*future, new_key(), "abc"):
+            answer = await client.post("/orders", headers=key_header(malformed))
             assert problem(answer) == (400, "key-malformed")
 
     execute("SELECT onceward.register_ledger('python_old')")

@@ -25,13 +25,15 @@ from onceward_inbox import (
     IsolationError,
     NotAllowedError,
     Retries,
+    UnfinishedError,
     VersionError,
     is_retryable,
     minted_at_of_uuid7,
     once,
+    translated,
     uuid7,
 )
-from onceward_inbox.drivers import drive
+from onceward_inbox.drivers import drive, transaction
 from onceward_inbox.once import _Once
 
 INBOX = Inbox("python calls", ledger="python")
@@ -42,6 +44,21 @@ def tx(database: None) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(DSN) as connection:
         yield connection
         connection.rollback()
+
+
+def test_a_commit_without_a_result_is_unfinished(tx: psycopg.Connection[Any]) -> None:
+    INBOX.claim(tx, "k")
+    with pytest.raises(psycopg.Error) as own:
+        tx.commit()
+    assert isinstance(translated(own.value), UnfinishedError)
+
+    async def inside() -> None:
+        async with transaction(tx):
+            await INBOX.claim.inside(tx, "k")
+
+    with pytest.raises(UnfinishedError) as found:
+        drive(inside())
+    assert isinstance(found.value.__cause__, psycopg.Error)
 
 
 def test_a_connection_may_have_rows_and_cursors_of_its_own(tx: psycopg.Connection[Any]) -> None:
@@ -156,6 +173,8 @@ def test_what_is_retryable(tx: psycopg.Connection[Any]) -> None:
     assert is_retryable(psycopg.errors.SerializationFailure())
     assert is_retryable(psycopg.errors.DeadlockDetected())
     assert is_retryable(psycopg.errors.AdminShutdown())
+    assert is_retryable(psycopg.errors.IdleInTransactionSessionTimeout())
+    assert is_retryable(psycopg.errors.IdleSessionTimeout())
     assert is_retryable(psycopg.OperationalError("the connection is closed"))
     assert is_retryable(BusyError())
     assert not is_retryable(IsolationError())
@@ -200,6 +219,23 @@ def test_an_extension_that_failed_is_tried_again_while_the_lease_is_held(
     lease: Any = SimpleNamespace(digest=uuid.uuid4())
     drive(_Once._extend(call, lease, Done()))
     assert pauses == [30, 30, 6, 6, 30]
+
+
+def test_a_ledger_that_is_not_named_is_that_of_the_sql_functions() -> None:
+    inbox = Inbox("pay")
+    assert Inbox.claim.build(inbox, "k").arguments["ledger"] == "inbox"
+    assert Inbox.claim_many.build(inbox, ["k"]).arguments["ledger"] == "inbox"
+    assert Inbox.lease.build(inbox, "k").arguments["ledger"] == "inbox_leases"
+    other = Inbox("pay", ledger="calls")
+    assert Inbox.lease.build(other, "k").arguments["ledger"] == "calls"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"operation": ""}, {"kind": ""}, {"tenant": "a\0b"}, {"ledger": "\ud83d"}]
+)
+def test_an_inbox_with_a_wrong_text_is_not_made(wrong: dict[str, str]) -> None:
+    with pytest.raises(ArgumentError):
+        dataclasses.replace(INBOX, **wrong)
 
 
 def test_uuid7() -> None:

@@ -101,7 +101,8 @@ class Case:
             if ours and do not in ("commit", "sql"):
                 assert isinstance(caught.value, InboxError)
                 assert caught.value.sqlstate == step["error"]
-                assert caught.value.__cause__ is not None
+                # Some arguments are refused before anything is sent.
+                assert caught.value.__cause__ or step["error"] == "OW004"
             return
         answer = await work
         if "as" in step:

@@ -243,6 +243,29 @@ def test_what_is_too_large_or_not_json_leaves_nothing(kind: str) -> None:
     assert effects(key) == 0
 
 
+def test_a_failure_that_another_call_stored_first_is_raised() -> None:
+    key = new_key()
+    inbox = Inbox("python pay", ledger="python")
+    lent = 0
+
+    def connect() -> psycopg.Connection[Any]:
+        nonlocal lent
+        lent += 1
+        if lent == 2:  # after the function has failed, and before its failure is stored
+            with psycopg.connect(DSN) as other:
+                inbox.finish(other, inbox.claim(other, key), 409, body=b'"theirs"', failed=True)
+        return psycopg.connect(DSN)
+
+    @once(inbox, connect, key="key")
+    def pay(tx: psycopg.Connection[Any], key: str) -> None:
+        raise Failed(402, "ours")
+
+    for _ in range(2):
+        with pytest.raises(Failed) as caught:
+            pay(key)
+        assert (caught.value.status, caught.value.body) == (409, "theirs")
+
+
 def test_a_result_that_is_not_kept_is_unknown(kind: str) -> None:
     execute("SELECT onceward.register_ledger('python_bare', stores_results => false)")
     bare = Inbox("python pay", ledger="python_bare")
@@ -263,6 +286,9 @@ def test_a_key_from_before_the_memory_has_expired(kind: str) -> None:
     with pytest.raises(ExpiredError):
         pay("01890a5d-ac96-774b-bcce-b302099a8057")
     assert pay(str(uuid7()))["run"] == 1
+    with pytest.raises(ArgumentError, match="does not tell when it was minted"):
+        pay(new_key())
+    assert pay.runs == 1
 
 
 def test_wrong_arguments_are_found_before_anything_is_sent(kind: str) -> None:

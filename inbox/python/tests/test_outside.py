@@ -45,7 +45,8 @@ class Charge:
         self.may_end: threading.Event | None = None
         self.options = {"then": then, "dsn": dsn, **options}
         options = {"key": "key", "retries": Retries(first=0.01), **options}
-        make: Any = once(INBOX, connect_of(kind, dsn), mode="outside", **options)
+        inbox = options.pop("inbox", INBOX)
+        make: Any = once(inbox, connect_of(kind, dsn), mode="outside", **options)
         self.function: Any
 
         if kind.endswith("-async"):
@@ -152,6 +153,21 @@ def test_failed_is_stored(kind: str) -> None:
         with pytest.raises(Failed) as caught:
             charge(key)
         assert (caught.value.status, caught.value.body) == (402, ["declined"])
+    assert len(charge.calls) == 1
+
+
+def test_a_failure_without_its_result_is_still_a_failure(kind: str) -> None:
+    def then(calls: int) -> Any:
+        raise Failed(402, "declined")
+
+    sql = "SELECT onceward.register_ledger('python_leases_bare', 'lease', stores_results => false)"
+    execute(sql)
+    inbox = Inbox("python charge", ledger="python_leases_bare")
+    key, charge = new_key(), Charge(kind, then, inbox=inbox)
+    for body in ("declined", None):
+        with pytest.raises(Failed) as caught:
+            charge(key)
+        assert (caught.value.status, caught.value.body) == (402, body)
     assert len(charge.calls) == 1
 
 

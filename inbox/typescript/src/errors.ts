@@ -85,7 +85,8 @@ export function translated(error: unknown): unknown {
   return new kind(hint ? `${message}. ${hint}` : message, { sqlstate, cause: error });
 }
 
-const retryable = new Set(["40001", "40P01", "55P03", "57P01", "57P02", "57P03"]);
+// The list is in docs/inbox.md: the same in all languages.
+const retryable = new Set("40001 40P01 55P03 25P03 57P01 57P02 57P03 57P05".split(" "));
 const lost = new Set(
   (
     "ECONNRESET ECONNREFUSED ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH " +
@@ -104,4 +105,9 @@ export function isRetryable(error: unknown): boolean {
   if (sqlstate !== undefined) return retryable.has(sqlstate) || sqlstate.startsWith("08");
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   return lost.has(String(code)) || (error instanceof Error && lostWords.test(String(message)));
+}
+
+/** Whether a Pool of pg had no connection to lend within its `connectionTimeoutMillis`. */
+export function poolWasEmpty(error: unknown): boolean {
+  return error instanceof Error && error.message === "timeout exceeded when trying to connect";
 }

@@ -4,12 +4,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PoolClient } from "pg";
 import { randomUUID } from "node:crypto";
 
-import { ArgumentError, BusyError, isRetryable, sqlstateOf } from "./errors.js";
+import { ArgumentError, BusyError, isRetryable, poolWasEmpty, sqlstateOf } from "./errors.js";
 import { HeldAnswer, type Answer } from "./held_answer.js";
 import * as http from "./http.js";
 import { Problem } from "./http.js";
 import type { Inbox } from "./inbox.js";
 import { OpenTransaction, repeated, type Lender, type Retries } from "./transaction.js";
+import { mintedValue } from "./values.js";
 import type { Claim, Fingerprint, Key, Outcome, Time } from "./values.js";
 
 /** What a handler gets as `request.onceward`. */
@@ -45,12 +46,14 @@ export interface MiddlewareOptions<R = Request> {
    * callers share their keys and see each other's answers.
    */
   tenant?: (request: R) => string;
-  /** When a key was minted, such as `mintedAtOfUuid7`. */
+  /** When a key was minted, such as `mintedAtOfUuid7`. A key without a time gets 400. */
   mintedAt?: (key: Key) => Time | undefined;
   /** The longest body of a request (1 MiB). */
   maxRequestBytes?: number;
   /** For claims: five tries, with a first pause of 50 ms. A handler runs once. */
   retries?: Partial<Retries>;
+  /** Gets the error for which a client gets 503 (console.error). Others go to next(). */
+  onError?: (request: R, error: unknown) => void;
 }
 
 /**
@@ -83,6 +86,9 @@ class Exchange<R extends Request> {
   private inbox: Inbox;
   private key = "";
   private fingerprint: Fingerprint = "";
+  private mintedAt: Time | undefined;
+  // Why the last COMMIT has no answer.
+  private doubt: unknown;
 
   constructor(
     private readonly options: MiddlewareOptions<R>,
@@ -102,6 +108,7 @@ class Exchange<R extends Request> {
     if (tenant !== undefined) this.inbox = this.inbox.with({ tenant: this.tenantOf(tenant) });
     const body = await http.readBody(request, maxRequestBytes);
     this.key = key;
+    this.mintedAt = this.mintedOf(key);
     this.fingerprint = http.requestFingerprint(request, body);
     const { open, claim } = await this.claim();
     if (!claim.fresh) {
@@ -121,14 +128,22 @@ class Exchange<R extends Request> {
     return found;
   }
 
+  private mintedOf(key: Key): Time | undefined {
+    try {
+      return mintedValue(this.options.mintedAt, key);
+    } catch (error) {
+      throw error instanceof ArgumentError ? new Problem("key-malformed", error.message) : error;
+    }
+  }
+
   // Opens a transaction and claims the key in it; the same attempt each time.
   private async claim(): Promise<Claimed> {
-    const { pool, mintedAt, retries } = this.options;
-    const { inbox, key, fingerprint, attempt } = this;
+    const { pool, retries } = this.options;
+    const { inbox, key, fingerprint, attempt, mintedAt } = this;
     const run = async (): Promise<Claimed> => {
       const open = await OpenTransaction.begin(pool);
       try {
-        const options = { fingerprint, attempt, mintedAt: mintedAt?.(key) };
+        const options = { fingerprint, attempt, mintedAt };
         return { open, claim: await inbox.claim(open.client, key, options) };
       } catch (error) {
         await open.rollback();
@@ -142,9 +157,23 @@ class Exchange<R extends Request> {
       if (error instanceof BusyError) {
         throw new Problem("key-in-flight", "Ask again with the same key.", 1);
       }
-      if (error instanceof ArgumentError) throw new Problem("key-malformed", error.message);
-      throw isRetryable(error) ? unavailable() : error;
+      // The client chose the time. All else that is wrong is the program's own mistake.
+      if (error instanceof ArgumentError && this.mintedAt !== undefined) {
+        throw new Problem("key-malformed", error.message);
+      }
+      if (isRetryable(error) || poolWasEmpty(error)) throw this.unavailable(error);
+      throw error;
     }
+  }
+
+  private unavailable(error: unknown): Problem {
+    const { onError = logged } = this.options;
+    onError(this.request, error);
+    return new Problem(
+      "unavailable",
+      "The database was lost. Send the request again with the same key.",
+      1,
+    );
   }
 
   // The handler has ended its answer. Nothing of it has been sent.
@@ -183,6 +212,7 @@ class Exchange<R extends Request> {
       const refused = sqlstateOf(cause) === "25P02" && status >= 400;
       if (!refused && !isRetryable(cause)) throw cause;
       storeAgain = refused;
+      this.doubt = cause;
     }
     // DANGER: the COMMIT may be in doubt, and a SELECT could look too early. A claim waits for it.
     const again = await this.claim();
@@ -194,7 +224,7 @@ class Exchange<R extends Request> {
   private sendStored(claim: Claim): void {
     const { response } = this;
     // After a COMMIT that did not happen. The handler cannot run twice for one request.
-    if (claim.fresh) throw unavailable();
+    if (claim.fresh) throw this.unavailable(this.doubt);
     const refusal = refusals[claim.outcome];
     if (refusal !== undefined) throw new Problem(...refusal);
     if (claim.status === null || claim.body === null) {
@@ -218,10 +248,6 @@ const refusals: Partial<Record<Outcome, ConstructorParameters<typeof Problem>>> 
   expired: ["key-expired", "The key is older than the time that keys are known for."],
 };
 
-function unavailable(): Problem {
-  return new Problem(
-    "unavailable",
-    "The database was lost. Send the request again with the same key.",
-    1,
-  );
+function logged(request: IncomingMessage, error: unknown): void {
+  console.error(`onceward: ${request.method} ${request.url} is answered with 503:`, error);
 }

@@ -44,6 +44,8 @@ export class Problem {
     response.setHeader("Content-Type", "application/problem+json");
     // A cache must not answer the next request with it.
     response.setHeader("Cache-Control", "no-store");
+    // The rest of such a body is not read, so no other request can follow on the connection.
+    if (name === "body-too-large") response.setHeader("Connection", "close");
     if (this.retryAfter !== undefined) response.setHeader("Retry-After", this.retryAfter);
     response.end(JSON.stringify({ type: `/onceward/problems/${name}`, title, status, detail }));
   }
@@ -123,7 +125,10 @@ function readWhole(request: IncomingMessage, most: number): Promise<Buffer> {
     let size = 0;
     const settle = (error?: unknown): void => {
       request.off("readable", read).off("error", settle).off("close", onClose);
-      if (error !== undefined) return reject(error);
+      if (error !== undefined) {
+        request.resume(); // Its client reads no answer while it cannot send.
+        return reject(error);
+      }
       const whole = Buffer.concat(chunks);
       // At once: the event `end` is next, and after it the stream takes nothing back.
       if (size > 0) request.unshift(whole);

@@ -16,7 +16,7 @@ export interface InboxOptions {
   kind?: string;
   /** Whose keys they are; "" if keys have no tenant. */
   tenant?: string;
-  /** Which ledger keeps them ("inbox"). */
+  /** Which ledger keeps them ("inbox", and "inbox_leases" for leases). */
   ledger?: string;
   /** Onceward's schema ("onceward"). */
   schema?: string;
@@ -82,24 +82,28 @@ export class Inbox {
   readonly operation: string;
   readonly kind: string;
   readonly tenant: string;
+  /** "" if none was named. */
   readonly ledger: string;
   readonly schema: string;
   // Shared by the copies that with() makes.
   #version = { checked: false };
 
   constructor(options: InboxOptions) {
-    const { operation, kind = "id", tenant = "", ledger = "inbox", schema = "onceward" } = options;
-    this.operation = values.textValue(operation, "operation");
-    this.kind = values.textValue(kind, "kind");
-    this.tenant = values.textValue(tenant, "tenant");
-    this.ledger = values.textValue(ledger, "ledger");
-    this.schema = values.textValue(schema, "schema");
+    const { operation, kind = "id", tenant = "", ledger = "", schema = "onceward" } = options;
+    if (operation === "" || kind === "") {
+      throw new ArgumentError("an inbox has an operation and a kind");
+    }
+    this.operation = values.nameValue(operation, "operation");
+    this.kind = values.nameValue(kind, "kind");
+    this.tenant = values.nameValue(tenant, "tenant");
+    this.ledger = values.nameValue(ledger, "ledger");
+    this.schema = values.nameValue(schema, "schema");
     Object.freeze(this);
   }
 
   /** The same with changes, such as another tenant. A change to undefined is refused. */
   with(changes: Partial<InboxOptions>): Inbox {
-    for (const [name, value] of Object.entries(changes)) values.textValue(value, name);
+    for (const [name, value] of Object.entries(changes)) values.nameValue(value, name);
     const made = new Inbox({ ...this, ...changes });
     if (made.schema === this.schema) made.#version = this.#version;
     return made;
@@ -107,13 +111,13 @@ export class Inbox {
 
   /** Claims a key. If it is fresh: the effect, and then finish(), in the same transaction. */
   async claim(tx: ClientBase, key: Key, options: ClaimOptions = {}): Promise<Claim> {
-    const rows = await this.#call(tx, claimed("a"), "claim", this.#one(key, options));
+    const rows = await this.#call(tx, claimed("a"), "claim", this.#one(key, options, "inbox"));
     return values.claimOf(rows[0]!);
   }
 
   /** Stores the result of a key that this transaction has claimed. */
   async finish(tx: ClientBase, claim: Claim, result: Result = {}): Promise<void> {
-    await this.#yes(tx, "finish", this.#result(claim, result));
+    await this.#yes(tx, "finish", this.#result(claim, result, "inbox"));
   }
 
   /**
@@ -124,7 +128,7 @@ export class Inbox {
     if (!Array.isArray(keys)) throw new ArgumentError("keys must be an array");
     const { fingerprints, attempt, mintedAt, maxBytes = 1_048_576 } = options;
     const given = {
-      ...this.#names(),
+      ...this.#names("inbox"),
       keys: keys.map(values.keyValue),
       fingerprints: fingerprints?.map(values.fingerprintValue) ?? null,
       attempt: values.uuidValue(attempt, "attempt"),
@@ -140,9 +144,13 @@ export class Inbox {
   async finishMany(tx: ClientBase, claims: Claim[], status = 0): Promise<void> {
     const digests = new Map<string, string[]>();
     for (const { fresh, digest, attempt } of claims) {
-      if (fresh) digests.set(attempt, [...(digests.get(attempt) ?? []), digest]);
+      if (!fresh) continue;
+      const some = digests.get(attempt);
+      if (some === undefined) digests.set(attempt, [digest]);
+      else some.push(digest);
     }
-    const { tenant, ledger } = this;
+    const { tenant } = this;
+    const ledger = this.ledger || "inbox";
     for (const [attempt, some] of digests) {
       const checked = values.numberValue(status, "status");
       const given = { digests: some, attempt, status: checked, tenant, ledger };
@@ -156,7 +164,7 @@ export class Inbox {
    */
   async lease(tx: ClientBase, key: Key, options: LeaseOptions = {}): Promise<Lease> {
     const rows = await this.#call(tx, leased, "lease", {
-      ...this.#one(key, options),
+      ...this.#one(key, options, "inbox_leases"),
       hold: values.numberValue(options.hold ?? 60_000, "hold"),
       honours_key: options.honoursKey ?? true,
     });
@@ -165,7 +173,7 @@ export class Inbox {
 
   /** Stores how the effect ended. False if the lease is another attempt's by now. */
   async endLease(tx: ClientBase, lease: Lease, result: Result = {}): Promise<boolean> {
-    return this.#yes(tx, "end_lease", this.#result(lease, result));
+    return this.#yes(tx, "end_lease", this.#result(lease, result, "inbox_leases"));
   }
 
   /** Holds a lease for `hold` milliseconds from now on. False if it is another attempt's by now. */
@@ -179,14 +187,19 @@ export class Inbox {
     return this.#yes(tx, "release_lease", this.#held(lease));
   }
 
-  #names(): Arguments {
+  // `unnamed` is the ledger of an inbox that names none.
+  #names(unnamed: string): Arguments {
     const { operation, tenant, kind, ledger } = this;
-    return { operation, tenant, kind, ledger };
+    return { operation, tenant, kind, ledger: ledger || unnamed };
   }
 
-  #one(key: Key, { fingerprint, attempt, mintedAt }: ClaimOptions): Arguments {
+  #one(
+    key: Key,
+    { fingerprint, attempt, mintedAt }: ClaimOptions,
+    unnamed: string,
+  ): Arguments {
     return {
-      ...this.#names(),
+      ...this.#names(unnamed),
       key: values.keyValue(key),
       fingerprint: values.fingerprintValue(fingerprint),
       attempt: values.uuidValue(attempt, "attempt"),
@@ -194,14 +207,14 @@ export class Inbox {
     };
   }
 
-  #held({ digest, attempt }: Claim | Lease): Arguments {
-    return { digest, attempt, ledger: this.ledger };
+  #held({ digest, attempt }: Claim | Lease, unnamed = "inbox_leases"): Arguments {
+    return { digest, attempt, ledger: this.ledger || unnamed };
   }
 
-  #result(held: Claim | Lease, result: Result): Arguments {
+  #result(held: Claim | Lease, result: Result, unnamed: string): Arguments {
     const { status = 0, headers = [], body = "", failed = false } = result;
     return {
-      ...this.#held(held),
+      ...this.#held(held, unnamed),
       status: values.numberValue(status, "status"),
       headers: values.headersValue(headers),
       body: values.bytesOf(body),

@@ -15,6 +15,7 @@ import {
 import type { ClaimOptions, Inbox, Result } from "./inbox.js";
 import { inTransaction, repeated, type Lender, type Retries } from "./transaction.js";
 import {
+  mintedValue,
   tenantValue,
   type Claim,
   type Fingerprint,
@@ -32,7 +33,7 @@ interface Options<A extends unknown[]> {
   fingerprint?: (...args: A) => Fingerprint;
   /** Whose key it is, instead of the inbox's tenant. Nothing, or "", is an ArgumentError. */
   tenant?: (...args: A) => string;
-  /** When a key was minted, such as `mintedAtOfUuid7`. */
+  /** When a key was minted, such as `mintedAtOfUuid7`. Nothing is an ArgumentError. */
   mintedAt?: (key: Key) => Time | undefined;
   /** Five tries, with a first pause of 50 ms. */
   retries?: Partial<Retries>;
@@ -64,8 +65,9 @@ export interface OutsideOptions<A extends unknown[]> extends Options<A> {
  * The next call then makes it again under the same downstream key; without `honoursKey` it gets
  * OutcomeUnknownError.
  *
- * In both modes, Failed is stored and thrown again to later calls. In a ledger that keeps no
- * results, a call after the first one gets OutcomeUnknownError.
+ * In both modes, Failed is stored and thrown again to later calls. The ledger has to keep results:
+ * if it keeps none, each call inside is a LedgerError (OW002), and outside a call after the first
+ * one gets OutcomeUnknownError.
  */
 export function once<A extends unknown[], R>(
   options: InsideOptions<A>,
@@ -90,7 +92,7 @@ export function once<A extends unknown[], R>(
       claim: {
         attempt: randomUUID(),
         fingerprint: fingerprint?.(...args),
-        mintedAt: mintedAt?.(made),
+        mintedAt: mintedValue(mintedAt, made),
       },
     };
     const run = (first: unknown): unknown => work(first as never, ...args);

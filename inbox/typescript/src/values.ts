@@ -59,9 +59,16 @@ export function textValue(value: unknown, name: string): string {
   return value;
 }
 
+/** A text of the inbox, such as a tenant. PostgreSQL has no text with U+0000. */
+export function nameValue(value: unknown, name: string): string {
+  const text = textValue(value, name);
+  if (text.includes("\0")) throw new ArgumentError(`${name} must have no U+0000`);
+  return text;
+}
+
 /** Whose key it is, as a function says. DANGER: without it, callers would share their keys. */
 export function tenantValue(value: unknown): string {
-  const tenant = textValue(value, "a tenant");
+  const tenant = nameValue(value, "a tenant");
   if (tenant === "") throw new ArgumentError("the tenant is missing");
   return tenant;
 }
@@ -105,6 +112,18 @@ export function timeValue(value: unknown): string | null {
   }
   if (typeof value === "string" && timeForm.test(value)) return value;
   throw new ArgumentError("mintedAt must be a Date, or a text in ISO 8601 with an offset");
+}
+
+/**
+ * What a `mintedAt` function says of a key. DANGER: a key without its time would be taken again
+ * after the retention.
+ */
+export function mintedValue(of: ((key: Key) => Time | undefined) | undefined, key: Key) {
+  const time = of?.(key);
+  if (of !== undefined && (time === undefined || time === null)) {
+    throw new ArgumentError("the key does not tell when it was minted");
+  }
+  return time;
 }
 
 export function numberValue(value: unknown, name: string): number {

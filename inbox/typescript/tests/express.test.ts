@@ -122,6 +122,7 @@ for (const [name, of] of [
   });
 
   for (const cut of ["before COMMIT arrives", "after COMMIT"] as const) {
+    const seen: unknown[] = [];
     test(`${name}: the connection breaks ${cut}`, needsDatabase, () =>
       through(cut, (lossy) =>
         withShop(
@@ -133,13 +134,15 @@ for (const [name, of] of [
             } else {
               // The handler cannot run again; nothing was kept, and its client sends it again.
               assert.deepEqual([first.status, first.headers.get("Retry-After")], [503, "1"]);
+              assert.ok(seen[0] instanceof Error);
             }
+            assert.equal(seen.length, cut === "after COMMIT" ? 0 : 1);
             const again = await shop.post("o-1");
             assert.equal(again.status, 201);
             assert.equal(again.replayed, cut === "after COMMIT" ? "true" : null);
             await count(shop, 1);
           },
-          { pool: lossy },
+          { pool: lossy, onError: (_request, error) => seen.push(error) },
         ),
       ),
     );

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Inbox, mintedAtOfUuid7, uuid7 } from "../src/index.js";
+import { ArgumentError, Inbox, mintedAtOfUuid7, uuid7 } from "../src/index.js";
 import { idempotent } from "../src/express.js";
 import { fresh, makePool, needsDatabase, prepare } from "./database.js";
 import { count, pool, withShop } from "./shop.js";
@@ -53,6 +53,8 @@ test("a key that is too old, or from the future", needsDatabase, async () => {
     async (shop) => {
       await shop.isProblem("00000000-0000-7000-8000-000000000000", 412, "key-expired");
       await shop.isProblem("f0000000-0000-7000-8000-000000000000", 400, "key-malformed");
+      await shop.isProblem("abc", 400, "key-malformed");
+      assert.equal(shop.calls, 0);
       assert.equal((await shop.post(uuid7())).status, 201);
     },
     { inbox, mintedAt: mintedAtOfUuid7 },
@@ -95,6 +97,43 @@ test("a request without a tenant is refused", () =>
   ),
 );
 
+test("a database that is away, and a pool without a free connection", async () => {
+  const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+  for (const error of [refused, new Error("timeout exceeded when trying to connect")]) {
+    const seen: unknown[] = [];
+    await withShop(express, (shop) => shop.isProblem("o-1", 503, "unavailable"), {
+      pool: { connect: () => Promise.reject(error) },
+      onError: (request, reason) => seen.push(request.method, reason),
+    });
+    assert.deepEqual(seen, ["POST", error]);
+  }
+});
+
+test("a mistake of the program is not the client's", async () => {
+  await withShop(
+    express,
+    async (shop) => {
+      const answer = await shop.post("o-1");
+      assert.deepEqual([answer.status, answer.text.includes("ArgumentError")], [500, true]);
+    },
+    { pool: { connect: () => assert.fail("a connection was lent") }, tenant: () => "a\0b" },
+  );
+  const wrong = { query: () => Promise.resolve({ rows: [] }) };
+  const inbox = new Inbox({ operation: "POST" });
+  const claim = (): never => {
+    throw new ArgumentError("a defect");
+  };
+  const client = { ...wrong, on: () => {}, removeListener: () => {}, release: () => {} };
+  await withShop(
+    express,
+    async (shop) => assert.equal((await shop.post("o-1")).status, 500),
+    {
+      pool: { connect: () => Promise.resolve(client as unknown as pg.PoolClient) },
+      inbox: Object.create(inbox, { claim: { value: claim } }) as Inbox,
+    },
+  );
+});
+
 test("an answer that is too large commits nothing", needsDatabase, () =>
   withShop(express, async (shop) => {
     shop.then = (response) => response.set("X-Large", "1").send("x".repeat(70_000));
@@ -109,6 +148,21 @@ test("a request that is too large, and a ledger without an inbox", needsDatabase
   await withShop(express, (shop) => shop.isProblem("o-1", 413, "body-too-large", "x".repeat(100)), {
     maxRequestBytes: 99,
   });
+  await withShop(
+    express,
+    async (shop) => {
+      // Without a length it is read until it is too large.
+      let left = 12;
+      const pieces = new ReadableStream({
+        pull: (controller) =>
+          left-- > 0 ? controller.enqueue(Buffer.alloc(10)) : controller.close(),
+      });
+      const answer = await shop.send("POST", "/orders", "o-1", pieces);
+      assert.deepEqual([answer.status, answer.headers.get("Connection")], [413, "close"]);
+      assert.equal((await shop.post("o-1", {})).status, 201);
+    },
+    { maxRequestBytes: 99 },
+  );
   const inbox = new Inbox({ operation: "POST", ledger: "typescript none" });
   await withShop(
     express,

@@ -49,6 +49,23 @@ test("outside: Failed is stored", needsDatabase, async () => {
   assert.equal(calls, 1);
 });
 
+test("outside: a failure without its result is still a failure", needsDatabase, async () => {
+  const operation = fresh("charge");
+  const ledger = fresh("leases");
+  const text = "SELECT onceward.register_ledger($1, 'lease', stores_results => false)";
+  await pool.query(text, [ledger]);
+  let calls = 0;
+  const inbox = new Inbox({ operation, ledger });
+  const charge = once(outside(operation, { inbox }), (_: string, { id }: Order) => {
+    calls += 1;
+    throw new Failed(402, id);
+  });
+  for (const body of ["order-7", undefined]) {
+    await assert.rejects(charge(order), { status: 402, body });
+  }
+  assert.equal(calls, 1);
+});
+
 test("outside: without honoursKey the outcome is unknown", needsDatabase, async () => {
   const operation = fresh("charge");
   let calls = 0;

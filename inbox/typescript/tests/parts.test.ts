@@ -43,11 +43,11 @@ test("a UUID of version 7 has its time, as text and as bytes", () => {
 
 test("which errors are retryable", () => {
   const fromServer = (code: string): object => ({ code, severity: "ERROR" });
-  for (const code of ["40001", "40P01", "55P03", "57P01", "08006"]) {
+  for (const code of ["40001", "40P01", "55P03", "25P03", "57P01", "57P05", "08006"]) {
     assert.ok(isRetryable(fromServer(code)), code);
     assert.ok(isRetryable(translated(fromServer(code))), code);
   }
-  for (const code of ["23505", "OW001", "42501", "25P02", "25P03"]) {
+  for (const code of ["23505", "OW001", "42501", "25P02"]) {
     assert.ok(!isRetryable(fromServer(code)), code);
   }
   assert.ok(isRetryable(new BusyError("busy", { sqlstate: "55P03" })));
@@ -96,6 +96,27 @@ test("wrong types are refused before anything is sent", async () => {
   }
   assert.throws(() => new Inbox({ operation: undefined as never }), ArgumentError);
   assert.throws(() => new Inbox({ operation: "pay", tenant: 5 as never }), ArgumentError);
+  assert.throws(() => new Inbox({ operation: "" }), ArgumentError);
+  assert.throws(() => inbox.with({ kind: "" }), ArgumentError);
+  for (const name of ["operation", "kind", "tenant", "ledger", "schema"]) {
+    assert.throws(() => new Inbox({ operation: "pay", [name]: "a\0b" }), ArgumentError, name);
+    assert.throws(() => inbox.with({ [name]: "a\0b" }), ArgumentError, name);
+  }
+});
+
+test("many claims are finished in a time that grows with their number", async () => {
+  let digests = 0;
+  const query = ({ text, values }: { text: string; values?: unknown[] }): unknown => {
+    if (text.includes("finish_many")) digests += (values![0] as unknown[]).length;
+    return Promise.resolve({ rows: [{ version: "1", yes: "t" }] });
+  };
+  const claim = { digest: "d", attempt: "a", fresh: true } as Claim;
+  const claims = Array.from({ length: 100_000 }, () => claim);
+  const before = Date.now();
+  await new Inbox({ operation: "pay" }).finishMany({ query } as unknown as PoolClient, claims);
+  assert.equal(digests, 100_000);
+  // Some milliseconds; it was minutes while each claim copied the list.
+  assert.ok(Date.now() - before < 3000);
 });
 
 test("a tenant that is missing is refused before anything is sent", async () => {
@@ -111,6 +132,29 @@ test("a tenant that is missing is refused before anything is sent", async () => 
   assert.throws(() => inbox.with({ tenant: undefined as never }), ArgumentError);
 });
 
+test("a ledger that is not named is that of the SQL functions", async () => {
+  const seen: unknown[] = [];
+  const query = ({ text, values }: { text: string; values?: unknown[] }): unknown => {
+    const at = /ledger => \$(\d+)/.exec(text)?.[1];
+    if (at !== undefined) seen.push(values![Number(at) - 1]);
+    return Promise.resolve({ rows: [{ version: "1", yes: "t", outcome: "fresh" }] });
+  };
+  const tx = { query } as unknown as PoolClient;
+  const unnamed = new Inbox({ operation: "pay" });
+  for (const inbox of [unnamed, unnamed.with({ ledger: "l" })]) {
+    const claim = await inbox.claim(tx, "k");
+    await inbox.finish(tx, claim);
+    await inbox.claimMany(tx, ["k"]);
+    await inbox.finishMany(tx, [claim]);
+    const lease = await inbox.lease(tx, "k");
+    await inbox.extendLease(tx, lease);
+    await inbox.endLease(tx, lease);
+    await inbox.releaseLease(tx, lease);
+  }
+  const own = [...Array<string>(4).fill("inbox"), ...Array<string>(4).fill("inbox_leases")];
+  assert.deepEqual(seen, [...own, ...Array<string>(8).fill("l")]);
+});
+
 test("an inbox does not change", () => {
   const inbox = new Inbox({ operation: "pay" });
   assert.deepEqual(
@@ -119,7 +163,7 @@ test("an inbox does not change", () => {
       operation: "pay",
       kind: "id",
       tenant: "",
-      ledger: "inbox",
+      ledger: "",
       schema: "onceward",
     },
   );

@@ -20,6 +20,7 @@ from .errors import (
     UnfinishedError as UnfinishedError,
     VersionError as VersionError,
     is_retryable as is_retryable,
+    translated as translated,
 )
 from .inbox import Inbox as Inbox
 from .keys import minted_at_of_uuid7 as minted_at_of_uuid7, uuid7 as uuid7

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -11,7 +12,14 @@ from typing import Any, TypeAlias
 from uuid import UUID, uuid4
 
 from .answers import Claim
-from .errors import ArgumentError, BusyError, ResultTooLargeError, is_retryable, sqlstate_of
+from .errors import (
+    ArgumentError,
+    BusyError,
+    ResultTooLargeError,
+    is_retryable,
+    pool_was_empty,
+    sqlstate_of,
+)
 from .inbox import Inbox, Key
 from .keys import fingerprint_of
 from .transactions import Connect, Retries, Transactions
@@ -23,6 +31,8 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
+_log = logging.getLogger("onceward_inbox")
+
 _STRING = r'"(?:[\x20\x21\x23-\x5B\x5D-\x7E]|\\["\\])*"'
 _ITEM = rf"{_STRING}|-?[0-9]{{1,15}}(?:\.[0-9]{{1,3}})?|\?[01]|:[A-Za-z0-9+/=]*:"
 _TOKEN = r"[A-Za-z*][A-Za-z0-9!#$%&'*+\-.^_`|~:/]*"
@@ -31,11 +41,12 @@ _QUOTED = re.compile(rf"({_STRING})(?:; *[a-z*][a-z0-9_.*\-]*(?:=(?:{_ITEM}|{_TO
 # DANGER: no comma. Two lines that a proxy has joined read `a, b`, and would pass for a third key.
 _BARE = re.compile(r"[\x21\x23-\x2B\x2D-\x7E]+")
 
-# Not stored: those of one hop, those that are written anew, and cookies, which are one client's.
+# Not stored: headers of one hop, those that reveal the caller, and those of each single answer.
 _NEVER_STORED = frozenset(
     b"connection http2-settings keep-alive proxy-authenticate proxy-authentication-info "
-    b"proxy-authorization proxy-connection te trailer transfer-encoding upgrade set-cookie "
-    b"set-cookie2 content-length date idempotent-replayed".split()
+    b"proxy-authorization proxy-connection te trailer transfer-encoding upgrade "
+    b"authentication-info authorization content-length cookie set-cookie set-cookie2 "
+    b"www-authenticate date idempotent-replayed".split()
 )
 _NOT_STORED_STATUS = (408, 425, 429)
 
@@ -98,11 +109,14 @@ class OncewardMiddleware:
     The handler runs inside of the transaction that claims the key. It finds its connection (of
     psycopg's AsyncConnection, or SQLAlchemy's AsyncSession) as `request.state.onceward`, and
     neither commits nor rolls back. Its answer is stored and committed before it is sent; 5xx, 408,
-    425 and 429 roll back and are not stored. It runs again if its transaction is repeated.
+    425 and 429 roll back and are not stored. It runs again if its transaction is repeated. If the
+    database or the pool has no connection, the answer is 503, and the logger `onceward_inbox` gets
+    the exception.
 
     `inbox` is an Inbox or makes one from the ASGI scope: an API with tenants gives each its own, or
     one client could get another's answer. `connect` lends an async connection or session.
-    `minted_at` gets the key, such as `minted_at_of_uuid7`. Requests with other methods pass.
+    `minted_at` gets the key, such as `minted_at_of_uuid7`; a key for which it returns None gets 400
+    `key-malformed`. Requests with other methods pass.
     """
 
     app: App
@@ -172,6 +186,8 @@ class OncewardMiddleware:
             minted_at = self.minted_at(key) if self.minted_at else None
         except ArgumentError as error:
             return _problem("key-malformed", str(error))
+        if self.minted_at and minted_at is None:
+            return _problem("key-malformed", "The key does not tell when it was minted.")
         named: dict[str, Any] = {
             "fingerprint": _fingerprint(scope, body),
             "attempt": uuid4(),
@@ -209,15 +225,21 @@ class OncewardMiddleware:
         except _NotStored as refused:
             return refused.answer
         except Exception as error:
-            if not is_retryable(error):
+            if not is_retryable(error) and not pool_was_empty(error):
                 raise
+            # The client learns no more than that, so the reason has to be in the log.
+            _log.exception("%s %s is answered with 503", scope["method"], scope["path"])
             return _problem("unavailable", retry_after=1)
 
     async def _finish(self, tx: Any, inbox: Inbox, claim: Claim, answer: _Answer) -> None:
+        left_out = {*_NEVER_STORED, self.header.lower().encode()}
+        for one, value in answer.headers:
+            if one.lower() == b"connection":
+                left_out.update(name.strip() for name in value.lower().split(b","))
         headers = [
             {"name": one.decode("latin-1"), "value": value.decode("latin-1")}
             for one, value in answer.headers
-            if one.lower() not in _NEVER_STORED and one.lower() != self.header.lower().encode()
+            if one.lower() not in left_out
         ]
         try:
             await inbox.finish.inside(tx, claim, answer.status, headers, answer.body)

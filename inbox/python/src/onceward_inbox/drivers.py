@@ -148,6 +148,15 @@ async def transaction(tx: Any) -> AsyncIterator[None]:
         manager: Any = tx.transaction()
     else:
         manager = tx.begin()
-    async with entered(manager, waits):
-        await rows(tx, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED", {})
-        yield
+    commits = False
+    try:
+        async with entered(manager, waits):
+            await rows(tx, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED", {})
+            yield
+            commits = True
+    except Exception as error:
+        # COMMIT has errors of the inbox too. What the caller's work raised passes as it is.
+        better = translated(error) if commits else error
+        if better is error:
+            raise
+        raise better from error

@@ -36,7 +36,10 @@ class ArgumentError(InboxError):
 
 
 class UnfinishedError(InboxError):
-    """COMMIT of a claim without `finish`, in a ledger that stores results."""
+    """COMMIT of a claim without `finish`, in a ledger that stores results.
+
+    A COMMIT of your own raises the driver's error: `translated` makes it this one.
+    """
 
     sqlstate = "OW005"
 
@@ -110,8 +113,8 @@ _BY_SQLSTATE: dict[str | None, type[InboxError]] = {
     one.sqlstate: one for one in InboxError.__subclasses__() if one.sqlstate
 }
 
-# 40001 serialization failure, 40P01 deadlock, 55P03 lock not available, 57P.. server shut down.
-_RETRYABLE = ("40001", "40P01", "55P03", "57P01", "57P02", "57P03")
+# The list is in docs/inbox.md: the same in all languages.
+_RETRYABLE = ("40001", "40P01", "55P03", "25P03", "57P01", "57P02", "57P03", "57P05")
 
 
 def driver_error(error: BaseException) -> Any:
@@ -127,7 +130,10 @@ def sqlstate_of(error: BaseException) -> str | None:
 
 
 def translated(error: Exception) -> Exception:
-    """The error of this package for a driver's error; any other error unchanged."""
+    """The error of this package for a driver's error; any other error unchanged.
+
+    It is for a COMMIT of your own: the driver raises there what the inbox refuses (OW005).
+    """
     kind = _BY_SQLSTATE.get(sqlstate_of(error))
     if kind is None or isinstance(error, InboxError):
         return error
@@ -135,6 +141,17 @@ def translated(error: Exception) -> Exception:
     diagnostics = getattr(inner, "diag", None)
     words = [getattr(diagnostics, name, None) for name in ("message_primary", "message_hint")]
     return kind(". ".join(word for word in words if word) or str(inner))
+
+
+def pool_was_empty(error: BaseException) -> bool:
+    """Whether the pool of psycopg or SQLAlchemy had no connection to lend in time."""
+    kind = type(error)
+    if kind.__module__ == "sqlalchemy.exc":
+        return kind.__name__ == "TimeoutError"
+    return kind.__module__.startswith("psycopg_pool") and kind.__name__ in (
+        "PoolTimeout",
+        "TooManyRequests",
+    )
 
 
 def is_retryable(error: BaseException) -> bool:

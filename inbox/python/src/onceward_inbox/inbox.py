@@ -121,7 +121,7 @@ class Inbox:
     operation: str
     kind: str = "id"
     tenant: str = ""
-    ledger: str = "inbox"
+    ledger: str = ""  # "inbox", and "inbox_leases" for leases
     schema: str = "onceward"
     # Has an element once the version was checked. dataclasses.replace() hands it on.
     _checked: list[int] = field(default_factory=list, repr=False, compare=False)
@@ -131,6 +131,9 @@ class Inbox:
             value = getattr(self, name)
             if not isinstance(value, str) or "\0" in value:
                 raise ArgumentError(f"{name} is a str without U+0000, not {value!r}")
+            _utf8(value)
+        if not self.operation or not self.kind:
+            raise ArgumentError("an inbox has an operation and a kind")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.schema):
             raise ArgumentError(f"{self.schema!r} is not the name of a schema")
 
@@ -149,7 +152,7 @@ class Inbox:
         it is. `attempt` names the request over its retries. With `minted_at` a key from before the
         ledger's memory is `expired`.
         """
-        arguments = self._one(key, fingerprint, attempt, minted_at)
+        arguments = self._one(key, fingerprint, attempt, minted_at, "inbox")
         return Statement("claim", arguments, lambda found: read_answer(Claim, found[0]))
 
     @_Call
@@ -162,7 +165,7 @@ class Inbox:
         failed: bool = False,
     ) -> Statement[None]:
         """Stores the result of a fresh claim of this transaction; later claims are answered so."""
-        arguments = self._result(claim, status, headers, body, failed)
+        arguments = self._result(claim, status, headers, body, failed, "inbox")
         return Statement("finish", arguments, lambda found: None)
 
     @_Call
@@ -181,7 +184,7 @@ class Inbox:
         """
         if isinstance(keys, (str, bytes)):
             raise ArgumentError("keys is a list of keys, not one key")
-        arguments = self._names() | {
+        arguments = self._names("inbox") | {
             "keys": [_key(key) for key in keys],
             "fingerprints": _each(_fingerprint, fingerprints),
             "attempt": _uuid(attempt),
@@ -204,7 +207,8 @@ class Inbox:
         arguments: dict[str, object] = {}
         if fresh:
             arguments = {"digests": [claim.digest for claim in fresh], "attempt": fresh[0].attempt}
-            arguments |= {"status": status, "tenant": self.tenant, "ledger": self.ledger}
+            ledger = self.ledger or "inbox"
+            arguments |= {"status": status, "tenant": self.tenant, "ledger": ledger}
         return Statement("finish_many", arguments, lambda found: None)
 
     @_Call
@@ -223,7 +227,7 @@ class Inbox:
         `hold` is a timedelta or seconds. With `honours_key=False`, for another system that ignores
         the downstream key, a lease that ran out is `unknown` and is never taken over.
         """
-        arguments = self._one(key, fingerprint, attempt, minted_at)
+        arguments = self._one(key, fingerprint, attempt, minted_at, "inbox_leases")
         arguments |= {"hold": duration(hold), "honours_key": honours_key}
         return Statement("lease", arguments, lambda found: read_answer(Lease, found[0]))
 
@@ -237,21 +241,24 @@ class Inbox:
         failed: bool = False,
     ) -> Statement[bool]:
         """Stores how the effect ended. False: another attempt took the lease over meanwhile."""
-        arguments = self._result(lease, status, headers, body, failed)
+        arguments = self._result(lease, status, headers, body, failed, "inbox_leases")
         return Statement("end_lease", arguments, _only)
 
     @_Call
     def extend_lease(self, lease: Lease, hold: timedelta | float = 60.0) -> Statement[bool]:
         """Holds the lease for `hold` from now. False: it is no longer this attempt's."""
-        return Statement("extend_lease", self._held(lease) | {"hold": duration(hold)}, _only)
+        arguments = self._held(lease, "inbox_leases") | {"hold": duration(hold)}
+        return Statement("extend_lease", arguments, _only)
 
     @_Call
     def release_lease(self, lease: Lease) -> Statement[bool]:
         """Gives the lease back because the effect certainly did not happen."""
-        return Statement("release_lease", self._held(lease), _only)
+        return Statement("release_lease", self._held(lease, "inbox_leases"), _only)
 
-    def _names(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in ("operation", "tenant", "kind", "ledger")}
+    # `unnamed` is the ledger of an inbox that names none.
+    def _names(self, unnamed: str) -> dict[str, object]:
+        given = {name: getattr(self, name) for name in ("operation", "tenant", "kind")}
+        return given | {"ledger": self.ledger or unnamed}
 
     def _one(
         self,
@@ -259,17 +266,19 @@ class Inbox:
         fingerprint: Fingerprint | None,
         attempt: UUID | None,
         minted_at: datetime | None,
+        unnamed: str,
     ) -> dict[str, object]:
-        return self._names() | {
+        return self._names(unnamed) | {
             "key": _key(key),
             "fingerprint": _fingerprint(fingerprint),
             "attempt": _uuid(attempt),
             "minted_at": _time(minted_at),
         }
 
-    def _held(self, held: Claim | Lease) -> dict[str, object]:
+    def _held(self, held: Claim | Lease, unnamed: str) -> dict[str, object]:
         _checked(held, Answer, "what claim() or lease() answered is needed")
-        return {"digest": held.digest, "attempt": held.attempt, "ledger": self.ledger}
+        ledger = self.ledger or unnamed
+        return {"digest": held.digest, "attempt": held.attempt, "ledger": ledger}
 
     def _result(
         self,
@@ -278,12 +287,13 @@ class Inbox:
         headers: Sequence[Header],
         body: bytes | str,
         failed: bool,
+        unnamed: str,
     ) -> dict[str, object]:
         _checked(body, (bytes, str), "a body is bytes or str")
-        return self._held(held) | {
+        return self._held(held, unnamed) | {
             "status": status,
             "headers": json.dumps([dict(header) for header in headers]),
-            "body": body.encode() if isinstance(body, str) else body,
+            "body": _utf8(body),
             "failed": failed,
             "tenant": self.tenant,
         }

@@ -79,7 +79,8 @@ def once(
     `connect` lends a connection or session: `pool.connection`, a sessionmaker, or
     `lambda: psycopg.connect(dsn)`. `key` is the name of an argument, or a callable that gets the
     call's arguments; so is `fingerprint`. What the function returns is stored as JSON, and each
-    call gets it as JSON has kept it. `minted_at` gets the key, such as `minted_at_of_uuid7`.
+    call gets it as JSON has kept it. `minted_at` gets the key, such as `minted_at_of_uuid7`; a key
+    for which it returns None is an ArgumentError.
 
     `inside`: claim, function and result are in one transaction. The function gets the connection
     as its first argument, and neither commits nor rolls back. It runs again if its transaction
@@ -141,6 +142,9 @@ class _Once:
             key = self.key(*args, **kwargs)
         content = self.fingerprint(*args, **kwargs) if self.fingerprint else None
         minted_at = self.minted_at(key) if self.minted_at else None
+        # DANGER: without its time the key would be taken again after the retention.
+        if self.minted_at and minted_at is None:
+            raise ArgumentError("the key does not tell when it was minted")
         return key, {"fingerprint": content, "minted_at": minted_at, "attempt": uuid4()}
 
     async def _call(self, first: Any, args: Any, kwargs: Any) -> bytes:
@@ -151,24 +155,25 @@ class _Once:
         key, named = self._request(args, kwargs)
         failed: Failed | None = None
 
-        async def work(tx: Any) -> tuple[str, int | None, bytes | None]:
+        async def work(tx: Any) -> tuple[bool, tuple[str, int | None, bytes | None]]:
+            """Whether the result is of this call, and the result."""
             claim = await self.inbox.claim.inside(tx, key, **named)
             if not claim.fresh:
-                return claim.outcome, claim.status, claim.body
+                return claim.mine, (claim.outcome, claim.status, claim.body)
             if failed is None:
                 outcome, status, body = "duplicate", 0, await self._call(tx, args, kwargs)
             else:
                 outcome, status, body = "failed", failed.status, _json(failed.body)
             await self.inbox.finish.inside(tx, claim, status, (), body, outcome == "failed")
-            return outcome, status, body
+            return True, (outcome, status, body)
 
         try:
-            answer = await self.transactions.repeated(work)
+            _, answer = await self.transactions.repeated(work)
         except Failed as error:
             # What the function wrote is rolled back. A transaction without it keeps the failure.
             failed = error
-            answer = await self.transactions.repeated(work)
-            if answer[0] == "failed":
+            ours, answer = await self.transactions.repeated(work)
+            if ours:
                 raise
         return _value(*answer)
 
@@ -265,9 +270,10 @@ def _value(outcome: str, status: int | None, body: bytes | None) -> Any:
         raise ConflictError("the key was used before with another fingerprint or another time")
     if outcome == "expired":
         raise ExpiredError("the key was minted before the ledger's memory begins")
-    if outcome == "unknown" or body is None:
-        raise OutcomeUnknownError("the key was used before, and no result of it is kept")
     value = json.loads(body) if body else None
     if outcome == "failed":
+        # Of a lease that is known even if its result was erased.
         raise Failed(status or 0, value)
+    if outcome == "unknown" or body is None:
+        raise OutcomeUnknownError("the key was used before, and no result of it is kept")
     return value

@@ -45,8 +45,8 @@ public final class Inbox {
 
     private Inbox(String operation, String kind, String tenant, String ledger, String schema,
             AtomicBoolean checked) {
-        this.operation = text(operation, "the operation");
-        this.kind = text(kind, "the kind");
+        this.operation = name(operation, "the operation");
+        this.kind = name(kind, "the kind");
         this.tenant = text(tenant, "the tenant");
         this.ledger = ledger == null ? null : text(ledger, "the ledger");
         this.schema = text(schema, "the schema");
@@ -57,6 +57,13 @@ public final class Inbox {
         Key.utf8(value, what);
         if (value.indexOf('\0') >= 0) {
             throw new InboxException.Argument(what + " has a NUL");
+        }
+        return value;
+    }
+
+    private static String name(String value, String what) {
+        if (text(value, what).isEmpty()) {
+            throw new InboxException.Argument(what + " is missing");
         }
         return value;
     }

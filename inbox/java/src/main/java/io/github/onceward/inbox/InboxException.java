@@ -150,14 +150,16 @@ public class InboxException extends RuntimeException {
         private final int status;
         private final byte[] body;
 
+        /** A body that is null is empty. */
         public Failed(int status, byte[] body) {
             super("failed for good with status " + status, null, null);
             this.status = status;
-            this.body = body.clone();
+            this.body = body == null ? new byte[0] : body.clone();
         }
 
+        /** A body that is null is empty. */
         public Failed(int status, String body) {
-            this(status, body.getBytes(StandardCharsets.UTF_8));
+            this(status, body == null ? null : body.getBytes(StandardCharsets.UTF_8));
         }
 
         public int status() {

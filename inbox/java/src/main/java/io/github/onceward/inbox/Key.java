@@ -62,6 +62,16 @@ public final class Key {
         return new Key(bytes, fingerprint, time);
     }
 
+    /** Whether the database takes the key: it has 1 to 255 bytes, and none of them is 0. */
+    public boolean isValid() {
+        for (byte one : bytes) {
+            if (one == 0) {
+                return false;
+            }
+        }
+        return bytes.length >= 1 && bytes.length <= 255;
+    }
+
     /** The first 16 bytes of the content's SHA-256. */
     static UUID fingerprintOf(byte[] content) {
         try {

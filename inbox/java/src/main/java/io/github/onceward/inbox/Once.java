@@ -172,11 +172,12 @@ public final class Once {
         if (outcome == Outcome.EXPIRED) {
             throw new InboxException.Expired();
         }
+        if (outcome == Outcome.FAILED) {
+            // Of a lease that is known even if its result was erased.
+            throw new InboxException.Failed(status == null ? 0 : status, body);
+        }
         if (outcome == Outcome.UNKNOWN || body == null) {
             throw new InboxException.OutcomeUnknown();
-        }
-        if (outcome == Outcome.FAILED) {
-            throw new InboxException.Failed(status, body);
         }
         return codec.decode(body);
     }

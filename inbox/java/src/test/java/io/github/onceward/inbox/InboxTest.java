@@ -56,6 +56,8 @@ class InboxTest {
         refused(() -> Key.of("k").mintedAt(Instant.MAX));
         refused(() -> Inbox.of(null));
         refused(() -> Inbox.of("a\0b"));
+        refused(() -> Inbox.of(""));
+        refused(() -> inbox.kind(""));
         refused(() -> Inbox.of("a").tenant(null));
         refused(() -> inbox.claim(null, Key.of("k")));
         refused(() -> inbox.claim(tx, null));
@@ -80,8 +82,7 @@ class InboxTest {
     void argumentsThatTheDatabaseRefuses() throws SQLException {
         Inbox leases = inbox.ledger("java_leases");
         for (Executable one : List.<Executable>of(
-                () -> Inbox.of("").ledger("java").claim(tx, Key.of("k")),
-                () -> inbox.kind("").claim(tx, Key.of("k")),
+                () -> inbox.claim(tx, Key.of("")),
                 () -> leases.lease(tx, Key.of("k"), UUID.randomUUID(), Duration.ofDays(2), true),
                 () -> leases.lease(tx, Key.of("k"), UUID.randomUUID(), Duration.ZERO, true),
                 () -> inbox.claimMany(tx, java.util.Collections.nCopies(10_001, Key.of("k"))))) {
@@ -186,6 +187,12 @@ class InboxTest {
         assertFalse(InboxException.isRetryable(new SQLException("", "23505")));
         assertFalse(InboxException.isRetryable(new IllegalStateException()));
         assertFalse(InboxException.isRetryable(new SQLException("")));
+    }
+
+    @Test
+    void aFailureWithoutABody() {
+        assertEquals(0, new InboxException.Failed(402, (String) null).body().length);
+        assertEquals(0, new InboxException.Failed(402, (byte[]) null).body().length);
     }
 
     @Test

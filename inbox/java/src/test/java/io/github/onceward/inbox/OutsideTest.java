@@ -69,6 +69,23 @@ class OutsideTest {
         assertEquals(1, calls.size());
     }
 
+    @Test
+    void aFailureWithoutItsResultIsStillAFailure() throws SQLException {
+        Database.run("SELECT onceward.register_ledger('java_leases_bare', 'lease', "
+            + "stores_results => false)");
+        inbox = inbox.ledger("java_leases_bare");
+        for (String body : List.of("declined", "")) {
+            var failed = assertThrows(InboxException.Failed.class, () ->
+                Once.outside(Database.source(), inbox, key, OPTIONS, downstreamKey -> {
+                    charge(downstreamKey);
+                    throw new InboxException.Failed(402, "declined");
+                }));
+            assertEquals(402, failed.status());
+            assertEquals(body, new String(failed.body()));
+        }
+        assertEquals(1, calls.size());
+    }
+
     private void breakOff(OnceOptions<String> options) {
         assertThrows(IOException.class, () ->
             Once.outside(Database.source(), inbox, key, options, downstreamKey -> {

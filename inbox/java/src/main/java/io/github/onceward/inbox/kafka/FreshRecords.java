@@ -2,17 +2,20 @@ package io.github.onceward.inbox.kafka;
 
 import io.github.onceward.inbox.Claim;
 import io.github.onceward.inbox.Inbox;
+import io.github.onceward.inbox.InboxException;
 import io.github.onceward.inbox.Key;
-import io.github.onceward.inbox.Outcome;
 import io.github.onceward.inbox.Transactions;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.springframework.kafka.KafkaException;
 import org.springframework.kafka.listener.BatchMessageListener;
+import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.util.backoff.FixedBackOff;
 
 /**
  * Filters the batches of a spring-kafka listener: all keys of a batch are claimed in one round
@@ -20,6 +23,10 @@ import org.springframework.kafka.listener.BatchMessageListener;
  * transaction, so the batch may come again at any time. Immutable.
  *
  * <p>A batch has at most 10,000 records ({@code max.poll.records}).
+ *
+ * <p>DANGER: give the container {@link #errorHandler()}. The default handler of spring-kafka tries
+ * a failed batch nine times more without a pause. Then it logs "Records discarded" and commits the
+ * offsets: if PostgreSQL is away for a moment, the batch is lost.
  */
 public final class FreshRecords<K, V> {
     /** What is done with the fresh records of a batch, in the batch's transaction. */
@@ -31,6 +38,11 @@ public final class FreshRecords<K, V> {
     /** What becomes of a record whose key is refused, such as a row of a table of dead letters. */
     @FunctionalInterface
     public interface Refusal<K, V> {
+        /**
+         * @param claim whose outcome is CONFLICT or EXPIRED; null if the record has no usable key:
+         *     the key's function threw an InboxException.Argument, or the key does not have 1 to
+         *     255 bytes without a 0
+         */
         void refused(Connection tx, ConsumerRecord<K, V> record, Claim claim) throws SQLException;
     }
 
@@ -52,7 +64,8 @@ public final class FreshRecords<K, V> {
             Function<ConsumerRecord<K, V>, Key> key) {
         return new FreshRecords<>(inbox, key, true, (tx, record, claim) -> {
             throw new IllegalStateException("the key of the record at " + record.topic() + "-"
-                + record.partition() + "@" + record.offset() + " is refused: " + claim.outcome());
+                + record.partition() + "@" + record.offset() + " is refused: "
+                + (claim == null ? "it is not 1 to 255 bytes without a 0" : claim.outcome()));
         });
     }
 
@@ -62,9 +75,8 @@ public final class FreshRecords<K, V> {
     }
 
     /**
-     * The same, with what becomes of records whose keys are in conflict, expired or unknown.
-     * Without it such a record stops its partition, or goes where the container's error handler
-     * puts it.
+     * The same, with what becomes of records whose keys are in conflict, expired or not usable.
+     * Without it such a record stops its partition, with {@link #errorHandler()}.
      */
     public FreshRecords<K, V> onRefusal(Refusal<K, V> other) {
         return new FreshRecords<>(inbox, key, storesResults, other);
@@ -76,14 +88,28 @@ public final class FreshRecords<K, V> {
      */
     public <E extends Exception> void process(Connection tx, List<ConsumerRecord<K, V>> batch,
             Work<K, V, E> work) throws SQLException, E {
-        List<Claim> claims = inbox.claimMany(tx, batch.stream().map(key).toList());
-        List<ConsumerRecord<K, V>> fresh = new ArrayList<>(batch.size());
-        for (int i = 0; i < batch.size(); ++i) {
-            Claim claim = claims.get(i);
-            if (claim.fresh()) {
-                fresh.add(batch.get(i));
-            } else if (claim.outcome() != Outcome.DUPLICATE && claim.outcome() != Outcome.FAILED) {
-                refusal.refused(tx, batch.get(i), claim);
+        List<ConsumerRecord<K, V>> keyed = new ArrayList<>(batch.size());
+        List<ConsumerRecord<K, V>> keyless = new ArrayList<>();
+        List<Key> keys = new ArrayList<>(batch.size());
+        for (ConsumerRecord<K, V> record : batch) {
+            Key made = keyOf(record);
+            (made == null ? keyless : keyed).add(record);
+            if (made != null) {
+                keys.add(made);
+            }
+        }
+        // Before any refusal, which may lock rows of its own.
+        List<Claim> claims = inbox.claimMany(tx, keys);
+        for (ConsumerRecord<K, V> record : keyless) {
+            refusal.refused(tx, record, null);
+        }
+        List<ConsumerRecord<K, V>> fresh = new ArrayList<>(keyed.size());
+        for (int i = 0; i < keyed.size(); ++i) {
+            switch (claims.get(i).outcome()) {
+                case FRESH -> fresh.add(keyed.get(i));
+                // It took effect before, with or without a result that is kept.
+                case DUPLICATE, FAILED, UNKNOWN -> { }
+                default -> refusal.refused(tx, keyed.get(i), claims.get(i));
             }
         }
         if (fresh.isEmpty()) {
@@ -95,9 +121,20 @@ public final class FreshRecords<K, V> {
         }
     }
 
+    /** The key of a record; null if the database would not take it. */
+    private Key keyOf(ConsumerRecord<K, V> record) {
+        try {
+            Key made = key.apply(record);
+            return made != null && made.isValid() ? made : null;
+        } catch (InboxException.Argument error) {
+            return null;
+        }
+    }
+
     /**
      * A batch listener with a transaction for each batch. If the transaction fails, or its COMMIT
-     * has no answer, the container delivers the batch again, and the claims tell what happened.
+     * has no answer, the container delivers the batch again, and the claims tell what happened. The
+     * container needs {@link #errorHandler()} for that.
      */
     public BatchMessageListener<K, V> listener(Transactions transactions,
             Work<K, V, RuntimeException> work) {
@@ -111,5 +148,18 @@ public final class FreshRecords<K, V> {
                 throw new KafkaException("the batch's transaction failed", error);
             }
         };
+    }
+
+    /**
+     * The error handler of a container: it delivers a batch that failed again, whole, each second
+     * until it succeeds. No error discards a batch. A record that always fails stops its partition;
+     * give such a record to {@link #onRefusal}, or to a table of dead letters in the work.
+     */
+    public static DefaultErrorHandler errorHandler() {
+        var handler = new DefaultErrorHandler(
+            new FixedBackOff(1000, FixedBackOff.UNLIMITED_ATTEMPTS));
+        // The default gives up at once after some classes, such as ClassCastException.
+        handler.setClassifications(Map.of(), true);
+        return handler;
     }
 }

@@ -34,7 +34,10 @@ public @interface Once {
     /** What came with the key, in SpEL: a text, bytes or a UUID. */
     String fingerprint() default "";
 
-    /** When the key was made, in SpEL: an Instant or null. */
+    /**
+     * When the key was made, in SpEL: an Instant. Null is refused, because a key without its time
+     * would be taken again after the retention.
+     */
     String mintedAt() default "";
 
     /** Whose key it is, in SpEL. Null and an empty text are refused. */

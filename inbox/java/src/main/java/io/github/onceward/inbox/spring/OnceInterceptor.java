@@ -122,8 +122,14 @@ public final class OnceInterceptor implements MethodInterceptor {
                 : print instanceof UUID made ? key.fingerprint(made)
                 : key.fingerprint(text(print, "fingerprint"));
         }
-        return once.mintedAt().isEmpty() ? key
-            : key.mintedAt((Instant) value(once.mintedAt(), method, invocation));
+        if (once.mintedAt().isEmpty()) {
+            return key;
+        }
+        Instant minted = (Instant) value(once.mintedAt(), method, invocation);
+        if (minted == null) {
+            throw new InboxException.Argument("@Once: the key does not tell when it was minted");
+        }
+        return key.mintedAt(minted);
     }
 
     private String tenantOf(Once once, Method method, MethodInvocation invocation) {

@@ -1,20 +1,23 @@
 package io.github.onceward.inbox.kafka;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.onceward.inbox.CuttingProxy;
 import io.github.onceward.inbox.Database;
 import io.github.onceward.inbox.Inbox;
-import io.github.onceward.inbox.InboxException;
 import io.github.onceward.inbox.Key;
 import io.github.onceward.inbox.Transactions;
+import io.github.onceward.inbox.Work;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.Consumer;
@@ -26,10 +29,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
 import org.springframework.kafka.listener.ContainerProperties;
-import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.KafkaMessageListenerContainer;
 import org.springframework.kafka.support.TopicPartitionOffset;
-import org.springframework.util.backoff.FixedBackOff;
 
 class FreshRecordsTest {
     private static final String TOPIC = "java";
@@ -118,9 +119,37 @@ class FreshRecordsTest {
     }
 
     @Test
-    void aKeyThatIsNoneIsRefused() {
-        assertThrows(InboxException.Argument.class, () -> process(batch("a", null)));
-        assertThrows(InboxException.Argument.class, () -> process(batch("a", "")));
+    void aRecordWithoutAUsableKeyIsRefusedAlone() throws SQLException {
+        for (String key : new String[] {null, "", "k".repeat(256), "a\0b", "half: \ud83d"}) {
+            assertEquals("the key of the record at java-0@1 is refused: it is not 1 to 255 bytes "
+                + "without a 0", assertThrows(IllegalStateException.class,
+                    () -> process(batch("a", key))).getMessage());
+        }
+        assertEquals(0, Database.effects(operation));
+        List<Long> dead = new ArrayList<>();
+        filter = filter.onRefusal((tx, record, claim) -> {
+            assertNull(claim);
+            dead.add(record.offset());
+        });
+        process(batch("a", null, "", "k".repeat(256), "b"));
+        assertEquals(List.of(1L, 2L, 3L), dead);
+        assertEquals(List.of("a", "b"), seen);
+        process(batch((String) null));
+        assertEquals(2, Database.effects(operation));
+    }
+
+    @Test
+    void aKeyWithoutItsResultIsADuplicate() throws SQLException {
+        process(batch("a"));
+        // The claim stays, and its result is no longer stored.
+        Database.run("DO $$ DECLARE one text; BEGIN FOR one IN SELECT c.relname FROM pg_class c "
+            + "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'onceward' "
+            + "AND c.relkind = 'r' AND c.relname ~ ('^results_' || (SELECT ledger FROM "
+            + "onceward.ledgers WHERE name = 'java') || '_[0-9]+$') LOOP EXECUTE format('DELETE "
+            + "FROM onceward.%I WHERE digest = onceward.key_digest(%L, '''', ''event'', "
+            + "''a''::text)', one, '" + operation + "'); END LOOP; END $$");
+        process(batch("a", "b"));
+        assertEquals(List.of("a", "b"), seen);
     }
 
     /** A container of spring-kafka reads `batch` from a consumer that needs no broker. */
@@ -145,9 +174,9 @@ class FreshRecordsTest {
                     return consumer;
                 }
             }, properties);
-        container.setCommonErrorHandler(new DefaultErrorHandler(new FixedBackOff(10, 5)));
+        container.setCommonErrorHandler(FreshRecords.errorHandler());
         container.start();
-        for (int i = 0; i < 500 && !until.getAsBoolean(); ++i) {
+        for (int i = 0; i < 1500 && !until.getAsBoolean(); ++i) {
             Thread.sleep(20);
         }
         container.stop();
@@ -160,6 +189,29 @@ class FreshRecordsTest {
         var batch = batch("a", "b", "a", "c");
         consume(Transactions.of(Database.source()), batch, () -> seen.size() == 3);
         assertEquals(3, Database.effects(operation));
+    }
+
+    @Test
+    void aBatchThatFailsForLongIsNotDiscarded() throws Exception {
+        AtomicInteger tries = new AtomicInteger();
+        Transactions database = Transactions.of(Database.source());
+        // The default handler gives up after ten tries, and after a ClassCastException at once.
+        Transactions away = new Transactions() {
+            @Override
+            public <T, E extends Exception> T run(Work<T, E> work) throws SQLException, E {
+                int number = tries.incrementAndGet();
+                if (number == 1) {
+                    throw new ClassCastException("a defect of the work");
+                }
+                if (number <= 11) {
+                    throw new SQLException("the database is away", "08001");
+                }
+                return database.run(work);
+            }
+        };
+        consume(away, batch("a", "b"), () -> seen.size() == 2);
+        assertEquals(12, tries.get());
+        assertEquals(2, Database.effects(operation));
     }
 
     @Test

@@ -33,7 +33,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 class OnceAnnotationTest {
     record Order(String id, long amount, Instant mintedAt) {
         Order(String id, long amount) {
-            this(id, amount, null);
+            this(id, amount, Instant.EPOCH);
         }
     }
 
@@ -233,6 +233,8 @@ class OnceAnnotationTest {
         assertThrows(InboxException.Ledger.class, () -> shop.inNoLedger(id));
         assertEquals("OW004", assertThrows(InboxException.Argument.class, () ->
             shop.pay(new Order(id, 5, Instant.parse("2999-01-01T00:00:00Z")))).sqlState());
+        assertEquals("OW004", assertThrows(InboxException.Argument.class,
+            () -> shop.pay(new Order(id, 5, null))).sqlState());
     }
 
     @Test
