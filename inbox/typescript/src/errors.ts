@@ -85,8 +85,7 @@ export function translated(error: unknown): unknown {
   return new kind(hint ? `${message}. ${hint}` : message, { sqlstate, cause: error });
 }
 
-// The list is in docs/inbox.md: the same in all languages.
-const retryable = new Set("40001 40P01 55P03 25P03 57P01 57P02 57P03 57P05".split(" "));
+const retryable = new Set(["40001", "40P01", "55P03", "57P01", "57P02", "57P03"]);
 const lost = new Set(
   (
     "ECONNRESET ECONNREFUSED ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH " +
