@@ -186,7 +186,6 @@ bool UpstreamRequests::hold(Queued& queued, UpstreamSession::Carried& carried) {
     const auto next = Clock::now() + looked_for_again;
     if (!carried.elsewhere || next >= queued.wait_until) return false;
     change(queued.state, RequestEvent::hold);
-    queued.request = std::move(*carried.elsewhere);
     queued.known = std::move(carried.outcome);
     queued.next_try = next;
     const MutexLock lock(mutex_);
@@ -223,10 +222,9 @@ void UpstreamRequests::run(const std::stop_token& stop) {
             continue;
         }
         UpstreamSession::Carried carried{.outcome = ask_again_later()};
-        queued->content = request_fingerprint(queued->request.request);
         try {
             if (!session) session = std::make_unique<UpstreamSession>(options_, stop);
-            carried = session->carry_out(std::move(queued->request), queued->deadline);
+            carried = session->carry_out(queued->request, queued->deadline);
         } catch (const std::exception& error) {
             // Failures other than PostgreSQL's: a schema of another version, a ledger with another
             // store.
@@ -249,9 +247,7 @@ void UpstreamRequests::answer(const Digest& key, Queued& queued, UpstreamSession
         is_kept = answered->state != KeyState::fresh;
     }
     std::optional<Digest> content;
-    if (!is_kept) {
-        content = queued.content ? queued.content : request_fingerprint(queued.request.request);
-    }
+    if (!is_kept) content = request_fingerprint(queued.request.request);
     ToldLater told;
     told.emplace_back(std::move(queued.asking), std::move(carried.outcome));
     {

@@ -37,7 +37,6 @@ class UpstreamRequests final : public RequestTarget {
     using Clock = std::chrono::steady_clock;
     struct Queued {
         KeyedRequest request;
-        std::optional<Digest> content{};  // of the request, once a session has taken that
         Asking asking;
         Clock::time_point deadline;
         Clock::time_point wait_until;  // for others of its key

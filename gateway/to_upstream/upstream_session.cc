@@ -47,11 +47,11 @@ Leases UpstreamSession::leases_of(const Attempt& attempt) const {
 
 // DANGER: keep these lines in this order: claim the key and commit, call, store the answer. If the
 // call came before the committed claim, a second process could call as well.
-UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
+UpstreamSession::Carried UpstreamSession::carry_out(const KeyedRequest& request,
                                                     Clock::time_point deadline) {
     expects(may_be_forwarded(request.request.target), "the target of a call may be forwarded");
-    if (request.key.empty()) return carry_without_key(std::move(request));
-    Attempt attempt{.request = std::move(request), .token = random_digest()};
+    if (request.key.empty()) return carry_without_key(request);
+    Attempt attempt{.request = request, .token = random_digest()};
     may_be_claimed_ = false;
     std::optional<KeyedOutcome> other;
     // DANGER: no call without a lease that outlasts it: a claim that took long is repeated. No
@@ -76,12 +76,11 @@ UpstreamSession::Carried UpstreamSession::carry_out(KeyedRequest request,
     if (other) {
         Carried carried{.outcome = std::move(*other), .as_of = attempt.asked};
         const auto* answered = std::get_if<KeyedAnswer>(&carried.outcome);
-        const bool runs = answered != nullptr && answered->state == KeyState::in_flight;
-        if (runs) options_.original(attempt.request.digest);
-        if (runs) carried.elsewhere = std::move(attempt.request);
+        carried.elsewhere = answered != nullptr && answered->state == KeyState::in_flight;
+        if (carried.elsewhere) options_.original(request.digest);
         return carried;
     }
-    options_.original(attempt.request.digest);
+    options_.original(request.digest);
     reached(options_.observer, Step::after_claims);
     UpstreamAnswer answer = call(attempt);
     reached(options_.observer, Step::after_sink);
@@ -118,8 +117,8 @@ ClaimInDoubt UpstreamSession::claim_of(const Attempt& attempt) {
 
 // Such a request cannot be repeated: a stored answer would be useless, and a lease without an end
 // would be in flight until somebody intervened.
-UpstreamSession::Carried UpstreamSession::carry_without_key(KeyedRequest request) {
-    Attempt attempt{.request = std::move(request), .token = {}};
+UpstreamSession::Carried UpstreamSession::carry_without_key(const KeyedRequest& request) {
+    Attempt attempt{.request = request, .token = {}};
     UpstreamAnswer answer = call(attempt);
     if (end_of(answer, options_.upstream) != CallEnd::final_answer) log_end(attempt, answer);
     return {.outcome = passed_on_without_key(std::move(answer), options_.limits)};
@@ -187,14 +186,14 @@ bool UpstreamSession::release_in_doubt(const ClaimInDoubt& claim) {
 UpstreamAnswer UpstreamSession::call(Attempt& attempt) {
     ++*options_.calls;
     const CallUnderWay counted{*options_.calls};
-    HttpRequest& request = attempt.request.request;
+    const HttpRequest& request = attempt.request.request;
     HttpHeaders headers =
         forwarded_headers(request.headers, options_.key_header, options_.upstream.forwarded);
     std::optional<TraceSpan> span = begin_trace(request.method, headers);
     UpstreamAnswer answer = client_({.method = request.method,
                                      .target = request.target,
                                      .headers = std::move(headers),
-                                     .body = std::move(request.body),
+                                     .body = request.body,
                                      .key = attempt.request.digest},
                                     options_.ledger.lease / 3, [&] {
                                         if (!attempt.request.key.empty()) extend(attempt);

@@ -58,23 +58,22 @@ class UpstreamSession {
         bool stored = false;  // the outcome is the key's answer from now on
         // When the database was asked for the outcome; never: the outcome does not depend on it.
         std::chrono::steady_clock::time_point as_of = never;
-        // The request, given back if its key is in flight elsewhere: no call was made.
-        std::optional<KeyedRequest> elsewhere{};
+        bool elsewhere = false;  // its key is in flight in another process: no call was made
         // Set if the claim is to be released, and may still exist: see release_in_doubt().
         std::optional<ClaimInDoubt> in_doubt{};
     };
     // `deadline`: of its claim. A request without a key is sent, but leaves nothing in the ledger.
     // REQUIRES: may_be_forwarded() for its target.
-    Carried carry_out(KeyedRequest request, std::chrono::steady_clock::time_point deadline);
+    Carried carry_out(const KeyedRequest& request, std::chrono::steady_clock::time_point deadline);
     // Frees the key of a claim that may exist. Returns false if PostgreSQL has not accepted that:
     // call it again.
     bool release_in_doubt(const ClaimInDoubt& claim);
 
   private:
     using Clock = std::chrono::steady_clock;
-    // A request under its own token.
+    // A request, borrowed for its call, under its own token.
     struct Attempt {
-        KeyedRequest request;
+        const KeyedRequest& request;
         Digest token;  // also stored with the result
         Clock::time_point asked{};  // when the last try to claim it began
         Clock::time_point held_until{};
@@ -84,7 +83,7 @@ class UpstreamSession {
     bool may_try_again(const PostgresError& error);
     Leases leases_of(const Attempt& attempt) const;
     static ClaimInDoubt claim_of(const Attempt& attempt);
-    Carried carry_without_key(KeyedRequest request);
+    Carried carry_without_key(const KeyedRequest& request);
     void log_end(const Attempt& attempt, const UpstreamAnswer& answer) const;
     std::optional<KeyedOutcome> claim(Attempt& attempt);
     bool release(const Attempt& attempt, Clock::time_point deadline);
