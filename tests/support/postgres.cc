@@ -1,5 +1,7 @@
 #include "tests/support/postgres.h"
 
+#include <libpq-fe.h>
+
 #include <cstdlib>
 #include <future>
 #include <iostream>
@@ -9,6 +11,7 @@
 #include "lab/embedded/private_postgres.h"
 #include "tests/support/eventually.h"
 #include "tests/support/memory_folder.h"
+#include "tests/support/scram_verifier.h"
 #include "tests/support/unique.h"
 
 namespace onceward::support {
@@ -17,6 +20,15 @@ namespace {
 // libpq takes the last of repeated keywords.
 std::string as_worker(const std::string& dsn) {
     return dsn + " user=" + worker_role + " password=" + worker_password;
+}
+
+std::string password_in(const std::string& dsn) {
+    const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(
+        PQconninfoParse(dsn.c_str(), nullptr), &PQconninfoFree);
+    for (const PQconninfoOption* one = options.get(); one && one->keyword; ++one) {
+        if (std::string_view(one->keyword) == "password" && one->val) return one->val;
+    }
+    throw std::runtime_error("the private server has no password");
 }
 
 }  // namespace
@@ -28,7 +40,7 @@ void create_worker_role(const std::string& superuser_dsn) {
         "BEGIN; SELECT pg_advisory_xact_lock(4711);"
         "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '" +
         std::string(worker_role) + "') THEN CREATE ROLE " + worker_role + " LOGIN PASSWORD '" +
-        worker_password + "'; END IF; END $$; COMMIT");
+        scram_verifier(worker_password) + "'; END IF; END $$; COMMIT");
 }
 
 const PostgresAddress& postgres() {
@@ -40,6 +52,9 @@ const PostgresAddress& postgres() {
             options.parent = memory_folder();
             options.settings = {{"max_prepared_transactions", "4"}};
             server = std::make_unique<PrivatePostgres>(std::move(options));
+            Database(server->dsn())
+                .execute("ALTER ROLE postgres PASSWORD '" +
+                         scram_verifier(password_in(server->dsn())) + "'");
         }
         const std::string dsn = given == nullptr ? server->dsn() : given;
         create_worker_role(dsn);

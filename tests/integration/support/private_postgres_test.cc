@@ -30,6 +30,17 @@ TEST(PrivatePostgres, WantsAPasswordAndListensOnLoopbackOnly) {
     EXPECT_EQ(database.value("SHOW unix_socket_directories"), "");
 }
 
+TEST(PrivatePostgres, TheTestsConnectWithAPasswordOfOneRound) {
+    const support::PostgresAddress& server = support::postgres();
+    EXPECT_EQ(
+        Database(server.dsn)
+            .number("SELECT count(*) FROM pg_authid WHERE rolname = 'onceward_test_worker' AND "
+                    "rolpassword LIKE 'SCRAM-SHA-256$1:%'"),
+        1);
+    EXPECT_NO_THROW(Database(server.worker_dsn));
+    EXPECT_THROW(Database(server.worker_dsn + " password=wrong"), DatabaseError);
+}
+
 TEST(PrivatePostgres, LeavesNeitherAProcessNorAFolder) {
     pid_t process = 0;
     std::filesystem::path folder;
