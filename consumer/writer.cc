@@ -46,12 +46,10 @@ void Writer::run() {
         forget_left();
         release_memory();
         const bool may_work = pauses_known && session_.connected();
-        // Once all ledgers are followed.
-        const auto wait = next_followed_ == 0 ? idle : 0ms;
-        Handoff::Work work = handoff_.next_work(may_work, Clock::now() + wait);
+        Handoff::Work work = handoff_.next_work(may_work, Clock::now() + idle);
         switch (work.kind) {
             case Handoff::Work::Kind::stop: return;
-            case Handoff::Work::Kind::none: follow_next_ledger(); break;
+            case Handoff::Work::Kind::none: follow_ledgers(); break;
             case Handoff::Work::Kind::take_over: take_over_.run(work.partition); break;
             case Handoff::Work::Kind::batch: process(work.topic, std::move(work.batch)); break;
         }
@@ -156,9 +154,15 @@ void Writer::release_memory() {
     }
 }
 
-// While there is nothing to do a ledger's log is followed, so that the next message does not wait
-// for a long catch-up. Each call follows the ledger of one topic: work that arrives meanwhile would
-// wait for all of them, and each may read filters for long.
+// While there is nothing to do the ledgers' logs are followed, so that the next message does not
+// wait for a long catch-up. Work that arrives meanwhile waits for one of them: each may read
+// filters for long. The next call continues with the one after it.
+void Writer::follow_ledgers() {
+    do {
+        follow_next_ledger();
+    } while (next_followed_ != 0 && !handoff_.work_waits());
+}
+
 void Writer::follow_next_ledger() {
     WriterTopic& topic = session_.topics()[next_followed_];
     next_followed_ = (next_followed_ + 1) % session_.topics().size();

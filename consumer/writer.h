@@ -23,6 +23,7 @@ class Writer {
   private:
     void forget_left();
     void release_memory();
+    void follow_ledgers();
     void follow_next_ledger();
     void process(std::size_t number, Batch batch);
     void run_batch(WriterTopic& topic, Batch batch);

@@ -19,10 +19,10 @@ std::vector<TopicPartition> those(const Entries& entries, Predicate predicate) {
     return partitions;
 }
 
-// After a take-over that got no answer from the brokers.
-constexpr Backoff unanswered_pauses{.first = std::chrono::milliseconds(1000),
-                                    .longest = std::chrono::milliseconds(8000),
-                                    .least = 0.75};
+// After a take-over that failed.
+constexpr Backoff failed_pauses{.first = std::chrono::milliseconds(1000),
+                                .longest = std::chrono::milliseconds(8000),
+                                .least = 0.75};
 constexpr std::chrono::seconds longest_pause{30};
 
 bool wants_take_over(const Assignment::Entry& entry) {
@@ -98,8 +98,9 @@ void Assignment::taken(const TopicPartition& partition, const FenceState& fence)
     entry->unreadable.reset();
     entry->awaits_schema.clear();
     entry->fence = fence;
-    // A take-over that did not fail before may have asked the brokers nothing.
-    if (std::exchange(entry->unanswered, 0) > 0) failed_pause_ = pause_ = {};
+    // A take-over that did not fail before shows nothing of those that did: it may have asked the
+    // brokers nothing, and it has a row of its own.
+    if (std::exchange(entry->failed_tries, 0) > 0) failed_pause_ = pause_ = {};
 }
 
 void Assignment::owned(const TopicPartition& partition, const std::string& owner) {
@@ -127,18 +128,19 @@ void Assignment::postpone(const TopicPartition& partition, Clock::time_point unt
 }
 
 // DANGER: all take-overs have to pause. They come before any batch, so with two partitions whose
-// leaders are away one of them would always be due, and no batch would run.
-Assignment::Clock::time_point Assignment::unanswered(const TopicPartition& failed,
-                                                     Clock::time_point now, Clock::duration tried,
-                                                     double dice) {
+// leaders are away, or whose fences are locked, one of them would always be due, and no batch would
+// run.
+Assignment::Clock::time_point Assignment::take_over_failed(const TopicPartition& failed,
+                                                           Clock::time_point now,
+                                                           Clock::duration tried, double dice) {
     Entry* entry = mutable_find(failed);
-    const int failures = entry == nullptr ? 1 : ++entry->unanswered;
-    Clock::duration pause = unanswered_pauses.after(failures, dice);
+    const int failures = entry == nullptr ? 1 : ++entry->failed_tries;
+    Clock::duration pause = failed_pauses.after(failures, dice);
     const bool others = std::ranges::any_of(
         entries_, [](const auto& item) { return !wants_take_over(item.second); });
     if (others) pause = std::max(pause, std::min<Clock::duration>(4 * tried, longest_pause));
     failed_pause_ = now + pause;
-    pause_ = now + std::min(pause, std::max<Clock::duration>(tried, unanswered_pauses.first));
+    pause_ = now + std::min(pause, std::max<Clock::duration>(tried, failed_pauses.first));
     return failed_pause_;
 }
 
@@ -234,7 +236,7 @@ void Assignment::wake(const TopicPartition& partition) {
 Assignment::Failed Assignment::failed_topics() const {
     Failed failed;
     for (const auto& [partition, entry] : entries_) {
-        if (entry.unanswered > 0) failed[partition.topic].unanswered += entry.unanswered;
+        if (entry.failed_tries > 0) failed[partition.topic].tries += entry.failed_tries;
     }
     if (failed.empty()) return failed;
     for (const auto& [partition, entry] : entries_) {
@@ -253,7 +255,7 @@ int Assignment::failures_of(const TopicPartition& partition, const Entry& entry,
                             const Failed& failed) const {
     const auto topic = failed.find(partition.topic);
     const bool same = topic != failed.end() && topic->second.same_question;
-    return same ? topic->second.unanswered : entry.unanswered;
+    return same ? topic->second.tries : entry.failed_tries;
 }
 
 std::optional<Assignment::Clock::time_point> Assignment::due(const TopicPartition& partition,
@@ -269,7 +271,7 @@ std::optional<TopicPartition> Assignment::next_take_over(Clock::time_point now) 
     const auto order = [&](const auto& item) {
         const auto& [partition, entry] = item;
         return std::tuple(failures_of(partition, entry, failed), failed.contains(partition.topic),
-                          entry.unanswered, entry.not_before);
+                          entry.failed_tries, entry.not_before);
     };
     const std::pair<const TopicPartition, Entry>* next = nullptr;
     for (const auto& item : entries_) {

@@ -44,7 +44,7 @@ class Assignment {
         FenceState fence;                // as it was taken; its owner may be newer
         Clock::time_point not_before{};  // no take-over earlier
         int missed = 0;                  // fences in a row
-        int unanswered = 0;              // take-overs in a row
+        int failed_tries = 0;            // to take it over, in a row
         // Why it is, or last was, halted or waiting, until something is committed.
         Halt trouble;
         std::string pause;          // paused: why
@@ -89,11 +89,12 @@ class Assignment {
     void missed(const TopicPartition& partition, Clock::time_point now, double dice);
     // No take-over before `until`, nor before the time that it waits for already.
     void postpone(const TopicPartition& partition, Clock::time_point until);
-    // The brokers gave no answer that the take-over of `failed` needs, which took `tried`. All
-    // take-overs pause, so that batches have most of the time; the first one that failed and then
-    // succeeds ends the pause. Returns when `failed` may be tried again. `dice`: from 0 to 1.
-    Clock::time_point unanswered(const TopicPartition& failed, Clock::time_point now,
-                                 Clock::duration tried, double dice);
+    // The take-over of `failed` took `tried` and may succeed later: the brokers gave no answer that
+    // it needs, or the fence was locked. All take-overs pause, so that batches have most of the
+    // time; the first one that failed and then succeeds ends the pause. Returns when `failed` may
+    // be tried again. `dice`: from 0 to 1.
+    Clock::time_point take_over_failed(const TopicPartition& failed, Clock::time_point now,
+                                       Clock::duration tried, double dice);
     // Nothing is read until then; after that the fence is taken and reading begins there. `why` is
     // for people, and empty if the partition knows it already.
     void wait(const TopicPartition& partition, Clock::time_point until,
@@ -131,9 +132,8 @@ class Assignment {
     };
     PauseChange set_paused(std::map<std::string, std::string> topics);
 
-    // Returns the one of those that are due that failed the fewest times for want of an answer. If
-    // several did, topics without such a failure come first, and then the one that is due for the
-    // longest time.
+    // Returns the one of those that are due that failed the fewest times. If several did, topics
+    // without such a failure come first, and then the one that is due for the longest time.
     std::optional<TopicPartition> next_take_over(Clock::time_point now) const;
     std::vector<Seek> seeks() const;
     std::vector<TopicPartition> due_retries(Clock::time_point now) const;
@@ -154,15 +154,15 @@ class Assignment {
     bool apply(PartitionEvent event, const TopicPartition& partition, Entry& entry);
     // Pauses the partition if its topic is paused, and resumes it if not.
     void follow_pause(const TopicPartition& partition, Entry& entry) const;
-    // The topics with take-overs that got no answer: how many, and whether each of them asked about
+    // The topics with take-overs that failed: how many tries, and whether each of them asked about
     // all partitions. It did if none of them is known to have a fence.
     struct FailedTopic {
-        int unanswered = 0;
+        int tries = 0;
         bool same_question = true;
     };
     using Failed = std::map<std::string_view, FailedTopic>;
     Failed failed_topics() const;
-    // How many take-overs with the partition's question got no answer.
+    // How many take-overs with the partition's question failed.
     int failures_of(const TopicPartition& partition, const Entry& entry,
                     const Failed& failed) const;
     // When the partition may be taken over; nullopt if it needs no take-over.
@@ -173,7 +173,7 @@ class Assignment {
     std::map<TopicPartition, Entry> entries_;
     std::map<std::string, std::string> paused_;  // topic -> reason
     std::uint64_t changes_ = 0;
-    // No take-over before these: of a partition whose last one got no answer or would ask the same
+    // No take-over before these: of a partition whose last one failed or would ask the same
     // question, and of any other.
     Clock::time_point failed_pause_{};
     Clock::time_point pause_{};

@@ -57,6 +57,7 @@ RetentionWatermarks::Found RetentionWatermarks::tick(Connection& connection, Han
                 found.listed = Found::Listed{partition.topic, *count};
             }
             if (due) sample(connection, source, partition, entry);
+            if (due || list_due) pauses_.answered(partition.topic);
             if (!write(connection, handoff, fences, partition, entry)) {
                 found.missed = partition;
                 return found;
@@ -109,7 +110,6 @@ void RetentionWatermarks::sample(Connection& connection, KafkaSource& source,
                                           {"partition", partition.partition.raw()},
                                           {"error", to_text(sampling)}});
     }
-    pauses_.answered(partition.topic);
 }
 
 bool RetentionWatermarks::write(Connection& connection, Handoff& handoff, Fences& fences,

@@ -19,7 +19,6 @@ constexpr milliseconds longest_wait{30'000};
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds pause_while_leaving{50};
-constexpr std::chrono::milliseconds shortest_fence_wait{500};
 constexpr Backoff retries{.first = 100ms, .longest = 2000ms, .least = 0.5};
 // After a failure that may pass, a batch is tried again at once this many times; after that, or
 // after one long try, the topic waits and the worker's other topics have their turn.
@@ -178,30 +177,30 @@ void FailureResponse::message_waits(WriterTopic& topic, const MessageWaits& wait
     source_.wake();
 }
 
-// The fence's row may be locked for long. The topic's other partitions have rows of their own.
+// The fence's row may be locked for long. Partitions that are read have rows of their own.
 bool FailureResponse::take_over_waits(const TopicPartition& partition, const PostgresError& error,
                                       Clock::duration tried) {
     if (meaning_of(error) != FailureAction::retry) return false;
     activity_.retried(partition.topic, error);
-    const auto now = Clock::now();
-    const auto until = spacing_.next_try(now, tried, shortest_fence_wait);
-    const auto pause = std::chrono::duration_cast<milliseconds>(until - now);
-    handoff_.with(&Assignment::wait, partition, until, error.summary());
     log_warning("partition.waits", {{"topic", partition.topic},
                                     {"partition", partition.partition.raw()},
                                     {"error", error.summary()},
-                                    {"retry_ms", pause.count()}});
-    source_.wake();
+                                    {"retry_ms", pause_take_overs(partition, tried).count()}});
     return true;
 }
 
 void FailureResponse::brokers_failed(const TopicPartition& partition, const std::string& why,
                                      Clock::duration tried) {
+    log_warning("kafka.query_failed", {{"topic", partition.topic},
+                                       {"error", why},
+                                       {"retry_ms", pause_take_overs(partition, tried).count()}});
+}
+
+milliseconds FailureResponse::pause_take_overs(const TopicPartition& failed,
+                                               Clock::duration tried) {
     const auto now = Clock::now();
-    const auto until = handoff_.with(&Assignment::unanswered, partition, now, tried, roll());
-    const auto pause = std::chrono::duration_cast<milliseconds>(until - now);
-    log_warning("kafka.query_failed",
-                {{"topic", partition.topic}, {"error", why}, {"retry_ms", pause.count()}});
+    const auto until = handoff_.with(&Assignment::take_over_failed, failed, now, tried, roll());
+    return std::chrono::duration_cast<milliseconds>(until - now);
 }
 
 void FailureResponse::missed(const TopicPartition& partition) {

@@ -53,11 +53,12 @@ class FailureResponse : private WriterStep {
     // `topic`: null if it was no topic's work. `tried`: how long the try held up the other topics.
     void outside_batch(const PostgresError& error, WriterTopic* topic, Clock::duration tried = {});
 
-    // A partition's fence could not be taken, and the error may pass: only that partition waits.
-    // Returns false if another try does not help: see outside_batch().
+    // A partition's fence could not be taken, and the error may pass: partitions that are read
+    // continue. Returns false if another try does not help: see outside_batch(). `tried`: how long
+    // it held up the batches.
     bool take_over_waits(const TopicPartition& partition, const PostgresError& error,
                          Clock::duration tried);
-    // The brokers gave no answer that a take-over needs. `tried`: how long it held up the batches.
+    // The brokers gave no answer that a take-over needs.
     void brokers_failed(const TopicPartition& partition, const std::string& why,
                         Clock::duration tried);
 
@@ -78,6 +79,8 @@ class FailureResponse : private WriterStep {
     // For a processor that ends its calls while partitions leave. Returns true.
     bool retry_calls(WriterTopic& topic);
     bool target_changed(WriterTopic& topic);
+    // Returns how long no take-over of `failed` is tried.
+    std::chrono::milliseconds pause_take_overs(const TopicPartition& failed, Clock::duration tried);
     void set_aside(WriterTopic& topic, const PostgresError& error, Clock::duration tried);
     void abandon_leaving(WriterTopic& topic);
     // Returns how many partitions wait; they are read again from their fences.

@@ -132,32 +132,63 @@ TEST(ALockedTable, DoesNotHoldUpAPartitionThatLeaves) {
 }
 
 // The worker has two topics, so that a topic in trouble is set aside.
-TEST(ALockedFence, DoesNotHoldUpTheTopicsOtherPartitions) {
-    Scene scene({.partitions = 2});
-    const auto options = [&scene] {
-        WorkerOptions options = scene.options();
+class ALockedFence : public testing::Test {
+  protected:
+    WorkerOptions options() {
+        WorkerOptions options = scene_.options();
         options.postgres.lock_timeout = 300ms;
         return options;
-    };
-    WorkerOptions first = options();
-    const std::string other = scene.add_other_topic(first);
-    scene.start(std::move(first));
-    scene.send(20);
-    ASSERT_TRUE(scene.all_applied());
-    scene.stop_all();
-    support::Database blocker(scene.schema().server().dsn);
-    blocker.execute("BEGIN; SELECT FROM " + scene.schema().name() + ".fences WHERE topic = '" +
-                    scene.topic() + "' AND partition = 0 FOR UPDATE");
-    const CapturedLog log;
-    WorkerOptions second = options();
-    second.topics.push_back(scene.worker_topic(other, "others"));
-    scene.start(std::move(second));
-    ASSERT_TRUE(log.says("partition.waits"));
-    scene.send(10, 1);
-    EXPECT_TRUE(scene.all_applied());
-    blocker.execute("COMMIT");
-    scene.send(10);
-    scene.expect_all_once();
+    }
+    // Starts a worker again while a transaction holds the rows of these fences of the topic.
+    void start_with_locked(const std::string& which) {
+        WorkerOptions first = options();
+        other_ = scene_.add_other_topic(first);
+        scene_.start(std::move(first));
+        scene_.send(20);
+        scene_.kafka().produce(other_, scene_.make(1, 0));
+        ASSERT_TRUE(scene_.all_applied());
+        ASSERT_TRUE(others_applied(1));
+        scene_.stop_all();
+        blocker_.execute("BEGIN; SELECT FROM " + scene_.schema().name() +
+                         ".fences WHERE topic = '" + scene_.topic() + "' AND " + which +
+                         " FOR UPDATE");
+        WorkerOptions second = options();
+        second.topics.push_back(scene_.worker_topic(other_, "others"));
+        scene_.start(std::move(second));
+    }
+    bool others_applied(int count) {
+        return eventually(patience, [&] {
+            return scene_.database().number("SELECT count(*) FROM others") == count;
+        });
+    }
+
+    Scene scene_{{.partitions = 8}};
+    support::Database blocker_{scene_.schema().server().dsn};
+    std::string other_;  // the other topic
+    const CapturedLog log_;
+};
+
+TEST_F(ALockedFence, DoesNotHoldUpTheTopicsOtherPartitions) {
+    start_with_locked("partition = 0");
+    ASSERT_TRUE(log_.says("partition.waits"));
+    scene_.send(7, 1);
+    EXPECT_TRUE(scene_.all_applied());
+    blocker_.execute("COMMIT");
+    scene_.send(8);
+    scene_.expect_all_once();
+}
+
+// There is always one of them whose next try would be due.
+TEST_F(ALockedFence, LeavesBatchesTheirTimeHoweverManyAreLocked) {
+    start_with_locked("true");
+    for (int count = 2; count < 7; ++count) {
+        ASSERT_TRUE(log_.says("partition.waits"));
+        scene_.kafka().produce(other_, scene_.make(1, 0));
+        ASSERT_TRUE(others_applied(count));
+    }
+    blocker_.execute("COMMIT");
+    scene_.send(8);
+    scene_.expect_all_once();
 }
 
 // A trigger that asks for another try of one row, at once and always: the row is at fault then.
