@@ -15,7 +15,7 @@ SUITES ?=
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-21s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: ## A private Kafka and PostgreSQL, workers killed and frozen, and the count at the end
+demo: ## A mock Kafka, a private PostgreSQL, workers killed and frozen, and the count at the end
 	@scripts/setup build
 	@scripts/configure release
 	@cmake --build --preset release --target onceward onceward-lab
