@@ -165,7 +165,7 @@ bench: ## What deduplication costs, row by row, against a real broker (ARGUMENTS
 	@scripts/setup test
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward onceward-lab
-	@scripts/bench $(ARGUMENTS)
+	@scripts/bench --commit "$$(git describe --always --dirty 2>/dev/null)" $(ARGUMENTS)
 
 # ARGUMENTS: --write docs/soak.md --picture docs/images/soak.svg
 soak: ## A worker under a steady load: do memory, files and tables stay flat? MINUTES=100 RATE=45000
