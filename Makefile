@@ -15,7 +15,7 @@ SUITES ?=
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-21s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: ## A private Kafka and PostgreSQL, workers killed and frozen, and the count at the end
+demo: ## A mock Kafka, a private PostgreSQL, workers killed and frozen, and the count at the end
 	@scripts/setup build
 	@scripts/configure release
 	@cmake --build --preset release --target onceward onceward-lab
@@ -165,7 +165,7 @@ bench: ## What deduplication costs, row by row, against a real broker (ARGUMENTS
 	@scripts/setup test
 	@scripts/configure release -DONCEWARD_TESTS=ON
 	@cmake --build --preset release --target onceward onceward-lab
-	@scripts/bench $(ARGUMENTS)
+	@scripts/bench --commit "$$(git describe --always --dirty 2>/dev/null)" $(ARGUMENTS)
 
 # ARGUMENTS: --write docs/soak.md --picture docs/images/soak.svg
 soak: ## A worker under a steady load: do memory, files and tables stay flat? MINUTES=100 RATE=45000

@@ -6,7 +6,7 @@
 (* Each worker has a partition of its own, as Fence.tla is about those     *)
 (* that change hands.                                                      *)
 (*                                                                         *)
-(* Faults (FAULTS.md): F1 a kill between any two steps; F2 a frozen        *)
+(* Faults (docs/faults.md): F1 a kill between any two steps; F2 a frozen   *)
 (* worker; F15 and F16 a lost connection, above all while COMMIT is under  *)
 (* way; F18 a fail-over that loses the last commits, and gives their       *)
 (* numbers in the log to others; F20 a passing error; F25 one key in       *)

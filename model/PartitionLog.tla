@@ -4,7 +4,7 @@
 (* out, and a worker knows the claims of a partition from the time when it *)
 (* took it over. One partition; workers may take it at any time.           *)
 (*                                                                         *)
-(* Faults (FAULTS.md): F1, F2, F8, F15, F16, F18, as in Fence.tla.         *)
+(* Faults (docs/faults.md): F1, F2, F8, F15, F16, F18, as in Fence.tla.    *)
 (* Invariants: I1, I3, I6, I7.                                             *)
 (*                                                                         *)
 (* A connection that is lost and a process that is killed are one action.  *)

@@ -5,7 +5,7 @@
 (* after they were written. Transactions are one step here; Fence.tla and  *)
 (* LogLedger.tla are about what happens inside them.                       *)
 (*                                                                         *)
-(* Faults (FAULTS.md): F27 a duplicate across a rotation and a purge,      *)
+(* Faults (docs/faults.md): F27 a duplicate across a rotation and a purge, *)
 (* after any downtime, from a partition that no worker owns (any step may  *)
 (* come at any later time, and a partition may be read by nobody); F2 a    *)
 (* sample that is written late; F8 a partition that changes hands between  *)

@@ -34,6 +34,7 @@ struct BenchOptions {
     std::string latency_picture;
     std::int64_t broker_pid = 0;
     std::string broker_version;
+    std::string commit;
     std::string peers;
     std::string peer_versions;
 };
@@ -49,7 +50,8 @@ bench::Report describe(const BenchOptions& options, const ConnectionOptions& pos
     report.quick = options.quick;
     report.circumstances = bench::describe_machine(
         std::filesystem::canonical(std::filesystem::temp_directory_path()).string());
-    report.circumstances.emplace_back("onceward", ONCEWARD_VERSION);
+    const std::string commit = options.commit.empty() ? "" : ", commit " + options.commit;
+    report.circumstances.emplace_back("onceward", ONCEWARD_VERSION + commit);
     if (!options.broker_version.empty()) {
         report.circumstances.emplace_back("broker", options.broker_version);
     }
@@ -163,6 +165,7 @@ void add_bench(CLI::App& program, Commands& commands) {
         .add_option("--broker-pid", options->broker_pid, "Of a broker here, to count its CPU time")
         ->check(CLI::Range(0, 1 << 30));
     bench.add_option("--broker-version", options->broker_version, "For the report's head");
+    bench.add_option("--commit", options->commit, "For the report's head");
     bench
         .add_option("--peers", options->peers,
                     "The folder of the programs for rows 4, 4b, 4c and 5 (make bench-peers)")

@@ -1,5 +1,5 @@
-// `onceward-lab demo`: Kafka, PostgreSQL and three workers on this machine, the workers killed and
-// frozen, and a count of what became of every message.
+// `onceward-lab demo`: a mock Kafka in this process, a private PostgreSQL and three workers, the
+// workers killed and frozen, and a count of what became of every message.
 
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ void explain_failure(const demo::Stage& stage, const demo::Verdict& verdict) {
 void keep_up(const demo::Stage& stage, const std::string& program) {
     const std::string file = stage.configuration().string();
     std::fprintf(stderr,
-                 "\nBroker and database stay up until Ctrl-C:\n"
+                 "\nThe mock Kafka and the database stay up until Ctrl-C:\n"
                  "  psql \"%s\"\n"
                  "    SELECT * FROM payments LIMIT 5;\n"
                  "    SELECT topic, partition, next_offset, applied, duplicates FROM "
@@ -54,7 +54,7 @@ int run(const DemoArguments& arguments) {
         demo::RunOptions options = arguments.run;
         options.faults = !arguments.no_faults;
         options.program = product_program();
-        std::fputs("Starting a private PostgreSQL and a Kafka inside this process ...\n", stderr);
+        std::fputs("Starting a private PostgreSQL and a mock Kafka in this process ...\n", stderr);
         const demo::Stage stage(options.program);
         demo::Progress progress(options.messages, isatty(STDERR_FILENO) != 0);
         const demo::QueryResult result = demo::run(stage, options, progress);
@@ -78,7 +78,7 @@ void add_demo(CLI::App& program, Commands& commands) {
     auto arguments = std::make_shared<DemoArguments>();
     CLI::App& command = *program.add_subcommand(
         "demo",
-        "Kill and freeze workers on a private Kafka and PostgreSQL, and count what is "
+        "Kill and freeze workers on a mock Kafka and a private PostgreSQL, and count what is "
         "lost");
     command.add_option("--messages", arguments->run.messages, "Messages to produce")
         ->check(CLI::Range(std::int64_t{100}, std::int64_t{100'000'000}))

@@ -54,6 +54,25 @@ std::string kinds_of(const SeedResult& sum) {
     return text + " requests sent over HTTP: " + grouped(sum.requests) + ".";
 }
 
+// For readers of the table of faults.
+constexpr const char* fault_words =
+    "A kill from outside (`kill_outside`) meets the release program at any moment. `kill_at_step` "
+    "and `freeze_at_step` meet a build with fault points, at one step of its work. At a COMMIT, "
+    "`commit_cut_...` resets the connection, and `commit_hole_...` lets nothing through and resets "
+    "nothing. `trouble_...` puts one of several topics in trouble, and the others have to "
+    "continue. A comment in `tests/faults/campaign/fault_kind.h` explains most of the names.\n\n";
+constexpr const char* limits_of_i12 =
+    "The limits of [I12](faults.md#invariants) follow one another in this time: 30 s until all "
+    "processes are ready, 30 s until each request has its answer, and 90 s until the lag is 0. The "
+    "start of servers and the producer's last messages are in it too.";
+
+std::string run_again(std::int64_t seeds) {
+    const bool one = seeds == 1;
+    return grouped(seeds) + (one ? " seed was" : " seeds were") +
+           " run again: a broker or server of the campaign itself had failed, so " +
+           (one ? "it" : "they") + " had no verdict.";
+}
+
 TierSum all_of(const std::vector<TierSum>& tiers) {
     TierSum all;
     all.tier = tiers.size() == 1 ? tiers[0].tier : "both";
@@ -176,18 +195,16 @@ std::string page(const std::vector<TierSum>& tiers, const std::vector<std::strin
     text << "\n" << table(tiers);
     for (const TierSum& tier : tiers) {
         text << "\n## Faults of the " << tier.tier << " tier\n\n"
-             << "Only those that took effect are counted.\n\n| fault | times |\n|---|---|\n";
+             << "Only those that took effect are counted.\n\n"
+             << (tier.tier == "real" ? fault_words : "") << "| fault | times |\n|---|---|\n";
         for (const auto& [kind, count] : tier.sum.faults)
             text << "| " << kind << " | " << grouped(count) << " |\n";
         if (!tier.sum.kinds.empty()) text << "\n" << kinds_of(tier.sum) << "\n";
         if (tier.longest_quiet > 0)
             text << "\nThe longest time from the end of a seed's faults until nothing was left to "
                     "read: "
-                 << decimal(tier.longest_quiet) << " s.\n";
-        if (tier.sum.again > 0)
-            text << "\nSeeds that had no verdict, since a broker or a server of the campaign's own "
-                    "failed, and were run once more: "
-                 << tier.sum.again << ".\n";
+                 << decimal(tier.longest_quiet) << " s. " << limits_of_i12 << "\n";
+        if (tier.sum.again > 0) text << "\n" << run_again(tier.sum.again) << "\n";
         for (const std::uint64_t seed : tier.failed)
             text << "\nSeed " << seed << " failed: `make campaign TIER=" << tier.tier
                  << " SEEDS=1 CORE_SEEDS=1 FIRST_SEED=" << seed << "`\n";

@@ -31,7 +31,8 @@ struct SeedResult {
     double seconds = 0;
     // Where they went: prepare, faults, quiet, judge, clean.
     std::map<std::string, double> phases;
-    // How long it took from the end of the faults until nothing was left to read.
+    // How long it took from the end of the faults until nothing was left to read. The limits of
+    // I12 are for parts of it, one after another.
     double quiet_seconds = 0;
 };
 

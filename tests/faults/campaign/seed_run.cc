@@ -28,11 +28,12 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
+// I12: these three limits follow one another when the faults have ended. All processes are ready
+// within the first, each request has its answer within the second, and nothing is left to read
+// within the third.
 constexpr milliseconds settle_limit{30'000};
-// I12: from the end of the faults until nothing is left to read.
-constexpr milliseconds quiet_limit{90'000};
-// Within it each request is told what became of it.
 constexpr milliseconds answer_limit{30'000};
+constexpr milliseconds quiet_limit{90'000};
 constexpr milliseconds drain_limit{20'000};
 constexpr milliseconds says_so_limit{20'000};
 constexpr milliseconds slow_look{250};

@@ -1,6 +1,6 @@
 #pragma once
-// The judgement: pure functions of the evidence, one for each invariant of FAULTS.md that can be
-// seen at rest. Thread-safe; they borrow the evidence for the call. No failure but bad_alloc:
+// The judgement: pure functions of the evidence, one for each invariant of docs/faults.md that can
+// be seen at rest. Thread-safe; they borrow the evidence for the call. No failure but bad_alloc:
 // evidence that contradicts itself (a message in the log that nobody produced) is a Problem, as
 // nothing can be said of the product from it. 100,000 messages take a fraction of a second.
 

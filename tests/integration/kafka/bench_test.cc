@@ -42,6 +42,8 @@ TEST_F(BenchCommand, RowsRunAndAreWritten) {
                                        "--bootstrap-server",
                                        support::kafka_bootstrap_servers(),
                                        "--quick",
+                                       "--commit",
+                                       "0123abcd",
                                        "--json",
                                        json.string(),
                                        "--write",
@@ -64,6 +66,7 @@ TEST_F(BenchCommand, RowsRunAndAreWritten) {
     }
     EXPECT_EQ(found, wanted) << outcome.output;
     EXPECT_THAT(read(page), HasSubstr("not run: it needs a peer"));
+    EXPECT_THAT(read(page), HasSubstr(", commit 0123abcd\n"));
     EXPECT_TRUE(std::filesystem::is_empty(temporary()));
 }
 

@@ -42,16 +42,29 @@ TierSum tier_of_two() {
 
 TEST(CampaignReport, ASeedThatWasRunAgainForWantOfAVerdictIsTold) {
     TierSum tier = tier_of_two();
-    EXPECT_THAT(page({tier}, {}), Not(HasSubstr("run once more")));
+    EXPECT_THAT(page({tier}, {}), Not(HasSubstr("run again")));
     SeedResult again = seed(9);
     again.again = 1;
     again.without_verdict = "the producer failed";
     EXPECT_THAT(line(again), HasSubstr(", once more, since: the producer failed"));
     add(tier, again);
+    EXPECT_THAT(page({tier}, {}), HasSubstr("\n1 seed was run again: "));
     add(tier, TierSum(tier));
     const std::vector<TierSum> read = tiers_of(json_report({tier}, 20));
     EXPECT_EQ(read.at(0).sum.again, 2);
-    EXPECT_THAT(page(read, {}), HasSubstr("and were run once more: 2."));
+    EXPECT_THAT(page(read, {}), HasSubstr("\n2 seeds were run again: "));
+    EXPECT_THAT(page(read, {}), HasSubstr("so they had no verdict.\n"));
+}
+
+TEST(CampaignReport, ThePageExplainsTheFaultsOfTheRealTierAndItsLongestTime) {
+    TierSum real = tier_of_two();
+    real.longest_quiet = 132.6;
+    EXPECT_THAT(page({real}, {}), HasSubstr("\n\nA kill from outside (`kill_outside`)"));
+    EXPECT_THAT(page({real}, {}), HasSubstr("left to read: 132.6 s. The limits of [I12]"));
+    TierSum core = tier_of_two();
+    core.tier = "core";
+    EXPECT_THAT(page({core}, {}), Not(HasSubstr("from outside (`kill")));
+    EXPECT_THAT(page({core}, {}), Not(HasSubstr("I12")));
 }
 
 TEST(CampaignReport, HasTheFieldsThatItsReadersWant) {
