@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "dedup/message/digest.h"
@@ -17,6 +18,9 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds metadata_limit{10'000};
 constexpr milliseconds poll_interval{250};
+// A session holds its locks until the server has noticed its end, a moment after the command's.
+constexpr milliseconds lock_limit{2'000};
+constexpr milliseconds lock_interval{20};
 // Letters whose records are in memory at once.
 constexpr std::size_t most_letters = 100;
 constexpr std::int64_t page_bytes = 8 << 20;
@@ -268,7 +272,12 @@ class Redrive {
 }  // namespace
 
 bool lock_redrives(Connection& connection, const std::string& group, const std::string& topic) {
-    return connection.query(sql::dlq_redrive_lock, Parameters{group, topic}).boolean(0, 0);
+    const auto until = Clock::now() + lock_limit;
+    while (!connection.query(sql::dlq_redrive_lock, Parameters{group, topic}).boolean(0, 0)) {
+        if (Clock::now() >= until) return false;
+        std::this_thread::sleep_for(lock_interval);
+    }
+    return true;
 }
 
 RedriveReport redrive(Connection& connection, const std::vector<Letter>& letters,

@@ -13,7 +13,8 @@
 
 namespace onceward {
 
-// False: another redrive of this topic is under way. The lock is held until the session ends.
+// False: another redrive of this topic is under way, and was for two seconds. The lock is held
+// until the session ends.
 bool lock_redrives(Connection& connection, const std::string& group, const std::string& topic);
 
 // Sent with the number of the letter whose payload was corrected, so that what becomes of the copy

@@ -156,10 +156,18 @@ class ALockedFence : public testing::Test {
         second.topics.push_back(scene_.worker_topic(other_, "others"));
         scene_.start(std::move(second));
     }
+    std::int64_t others() { return scene_.database().number("SELECT count(*) FROM others"); }
     bool others_applied(int count) {
-        return eventually(patience, [&] {
-            return scene_.database().number("SELECT count(*) FROM others") == count;
-        });
+        return eventually(patience, [&] { return others() == count; });
+    }
+    void release_and_expect_each_once() {
+        blocker_.execute("COMMIT");
+        scene_.send(8);
+        EXPECT_TRUE(scene_.all_applied());
+        EXPECT_EQ(scene_.database().number("SELECT sum(applied) FROM fences"),
+                  scene_.applied() + others());
+        EXPECT_EQ(scene_.database().number("SELECT count(*) - count(DISTINCT key) FROM effects"),
+                  0);
     }
 
     Scene scene_{{.partitions = 8}};
@@ -173,9 +181,7 @@ TEST_F(ALockedFence, DoesNotHoldUpTheTopicsOtherPartitions) {
     ASSERT_TRUE(log_.says("partition.waits"));
     scene_.send(7, 1);
     EXPECT_TRUE(scene_.all_applied());
-    blocker_.execute("COMMIT");
-    scene_.send(8);
-    scene_.expect_all_once();
+    release_and_expect_each_once();
 }
 
 // There is always one of them whose next try would be due.
@@ -186,9 +192,7 @@ TEST_F(ALockedFence, LeavesBatchesTheirTimeHoweverManyAreLocked) {
         scene_.kafka().produce(other_, scene_.make(1, 0));
         ASSERT_TRUE(others_applied(count));
     }
-    blocker_.execute("COMMIT");
-    scene_.send(8);
-    scene_.expect_all_once();
+    release_and_expect_each_once();
 }
 
 // A trigger that asks for another try of one row, at once and always: the row is at fault then.

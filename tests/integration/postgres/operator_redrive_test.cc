@@ -56,6 +56,18 @@ class RedriveMarks : public DeadLetters {
     }
 };
 
+// The server notices the end of the session a moment after the command has ended.
+TEST_F(RedriveMarks, ARedriveThatHasJustEndedDoesNotStopTheNextOne) {
+    auto ended = std::make_unique<Connection>(schema_.owner());
+    ASSERT_TRUE(lock_redrives(*ended, "billing", "orders"));
+    Connection next(schema_.owner());
+    auto locked =
+        std::async(std::launch::async, [&] { return lock_redrives(next, "billing", "orders"); });
+    EXPECT_EQ(locked.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+    ended.reset();
+    EXPECT_TRUE(locked.get());
+}
+
 // The table has more letters than one selection takes.
 class RedriveLimit : public DeadLetters {
   protected:
