@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "dedup/base/mutants.h"
 
@@ -21,8 +22,8 @@ constexpr std::array<std::string_view, 9> reconnecting{"57P01", "57P02", "57P03"
 constexpr std::array<std::string_view, 3> reconnecting_classes{"08", "53", "58"};
 // Values and constraints, and also: no data, a CASE without a branch, a row that a command meets
 // twice, cursors, SQL functions. A statement fails with these because of what some rows hold.
-constexpr std::array<std::string_view, 13> data_classes{
-    "22", "23", "44", "54", "P0", "38", "39", "02", "20", "21", "24", "2F", "34"};
+constexpr std::array<std::string_view, 13> data_classes{"22", "23", "44", "54", "P0", "38", "39",
+                                                        "02", "20", "21", "24", "2F", "34"};
 
 // What the user's own code says: PL/pgSQL and RAISE, external routines.
 constexpr std::array<std::string_view, 3> users_own{"P0", "38", "39"};
@@ -60,12 +61,16 @@ bool of_the_user(std::string_view code) {
 
 }  // namespace
 
+bool is_raised(const PostgresError::Diagnosis& diagnosis) {
+    return diagnosis.routine == raise_statement && !diagnosis.connection_lost &&
+           !diagnosis.in_doubt;
+}
+
 FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin, int earlier) {
     const std::string_view code = diagnosis.sqlstate;
     const std::string_view code_class = code.substr(0, 2);
-    const bool raised = origin == Origin::sink && diagnosis.routine == raise_statement &&
-                        !diagnosis.connection_lost && !diagnosis.in_doubt &&
-                        !mutant("own_sqlstate_stops_the_topic");
+    const bool raised =
+        origin == Origin::sink && is_raised(diagnosis) && !mutant("own_sqlstate_stops_the_topic");
     if (raised && (!among(code, passing) || earlier >= raised_tries)) return FailureAction::reject;
     // A COPY that the server could not parse: the row layout is wrong, not the network.
     if (code == "08P01" && origin == Origin::sink && !diagnosis.connection_lost) {
@@ -107,7 +112,9 @@ bool may_pass(std::string_view sqlstate) {
 
 FailureAction FailureSeries::met(const PostgresError& error, Origin origin) {
     ++failures_;
-    repeated_ = error.sqlstate() == sqlstate_ ? repeated_ + 1 : 0;
+    const bool raised = is_raised(error.diagnosis());
+    const bool same = error.sqlstate() == sqlstate_ && raised == std::exchange(raised_, raised);
+    repeated_ = same ? repeated_ + 1 : 0;
     sqlstate_ = error.sqlstate();
     return classify(error.diagnosis(), origin, repeated_);
 }

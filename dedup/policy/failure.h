@@ -22,6 +22,10 @@ enum class FailureAction : std::uint8_t {
 // deferred constraints and triggers.
 enum class Origin : std::uint8_t { ours, sink };
 
+// Whether a RAISE of the user's own code made the error. Such a code says what the user chose:
+// 55P03 is not a lock, for example.
+bool is_raised(const PostgresError::Diagnosis& diagnosis);
+
 // `earlier`: how often the same SQLSTATE came for the same work just before; some codes are only
 // worth a few tries.
 FailureAction classify(const PostgresError::Diagnosis& diagnosis, Origin origin, int earlier);
@@ -56,7 +60,8 @@ class FailureSeries {
     // Sets repeated() to 0, as if the SQLSTATE had not come before; the tries still count.
     void forgive() { repeated_ = 0; }
 
-    // How often the last SQLSTATE came directly before the last failure.
+    // How often the last SQLSTATE, raised by the user or not, came directly before the last
+    // failure.
     int repeated() const { return repeated_; }
     // Failures since the beginning or the last ended().
     int failures() const { return failures_; }
@@ -66,6 +71,7 @@ class FailureSeries {
   private:
     Backoff backoff_;
     std::string sqlstate_;
+    bool raised_ = false;  // by the user's own code
     int repeated_ = 0;
     int failures_ = 0;
 };

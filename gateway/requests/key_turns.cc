@@ -55,19 +55,18 @@ void KeyTurns::original(const Digest& key, Clock::time_point now, ToldLater& tol
 
 std::vector<KeyTurns::Turn> KeyTurns::end(const Digest& key, const KeyedOutcome& repeated,
                                           Clock::time_point as_of, ToldLater& told,
-                                          const std::optional<Digest>& content) {
+                                          const HttpRequest* ran) {
     std::vector<Turn> next;
     auto ended = running_.extract(key);
     if (ended.empty()) return next;
-    const std::optional<Digest>& ran = ended.mapped().fingerprint;
+    const std::optional<Digest>& known = ended.mapped().fingerprint;
     std::shared_ptr<KeyedOutcome> shared;
     for (auto& [waiter, waits] : ended.mapped().waiting) {
         deadlines_.erase({waits.deadline, waiter});
         // Only the ledger knows which of the two owns the key: the one that ran may be the mistake.
         const std::optional<Digest>& own = waits.turn.request.fingerprint;
-        const bool other =
-            (ran && own && *ran != *own) ||
-            (content && *content != request_fingerprint(waits.turn.request.request));
+        const bool other = (known && own && *known != *own) ||
+                           (ran != nullptr && !same_content(*ran, waits.turn.request.request));
         if (other || waits.turn.arrived > as_of) {
             waits.turn.key_is_known = true;
             next.push_back(std::move(waits.turn));

@@ -68,13 +68,13 @@ class KeyTurns {
     void original(const Digest& key, Clock::time_point now, ToldLater& told);
     // Gives the outcome to waiting requests that have the same fingerprint and arrived before
     // `as_of`, the time at which the database was asked for it. Returns the others in the order of
-    // arrival; they take their turn. If the outcome is not stored under the key, `content` is the
-    // request_fingerprint() of the request that ran: a request of another content takes its turn,
-    // since it may pass. DANGER: a later request must not get this outcome. This process may have
-    // been frozen after its COMMIT while a fail-over lost it. Then the new server may have given
-    // the key another effect before that request was sent.
+    // arrival; they take their turn. If the outcome is not stored under the key, `ran` is the
+    // request that got it: a request of another content takes its turn, since it may pass. DANGER:
+    // a later request must not get this outcome. This process may have been frozen after its COMMIT
+    // while a fail-over lost it. Then the new server may have given the key another effect before
+    // that request was sent.
     std::vector<Turn> end(const Digest& key, const KeyedOutcome& repeated, Clock::time_point as_of,
-                          ToldLater& told, const std::optional<Digest>& content = std::nullopt);
+                          ToldLater& told, const HttpRequest* ran = nullptr);
     // Answers the requests that have waited long enough: "in flight" if an original runs, otherwise
     // they are to ask again.
     ToldLater late(Clock::time_point now);

@@ -61,6 +61,10 @@ Digest request_fingerprint(const HttpRequest& request) {
     return digest_of({"onceward http fingerprint", request.method, request.target, request.body});
 }
 
+bool same_content(const HttpRequest& one, const HttpRequest& other) {
+    return one.method == other.method && one.target == other.target && one.body == other.body;
+}
+
 Digest request_fingerprint(const HttpRequest& request, const Digest& fields) {
     return digest_of(
         {"onceward http fields fingerprint", request.method, request.target, bytes_of(fields)});
@@ -69,7 +73,8 @@ Digest request_fingerprint(const HttpRequest& request, const Digest& fields) {
 BodyField field_of(const std::string& body, const std::string& pointer) {
     const nlohmann::json document = nlohmann::json::parse(body, nullptr, false);
     const nlohmann::json::json_pointer place(pointer);
-    if (document.is_discarded() || !document.contains(place)) return {};
+    if (document.is_discarded()) return {.is_there = !body.empty()};
+    if (!document.contains(place)) return {};
     const nlohmann::json& found = document.at(place);
     if (found.is_null()) return {};
     BodyField field{.is_there = true};
@@ -96,15 +101,15 @@ std::optional<MintedAt> minted_at_of(const MintedSource& source, const std::stri
 Problem problem_of(Verdict verdict) {
     expects(verdict == Verdict::late || verdict == Verdict::early, "the ledger refused the key");
     if (verdict == Verdict::late) return {.kind = ProblemKind::key_expired};
-    return {.kind = ProblemKind::key_malformed,
-            .detail = "The key was minted in the future."};
+    return {.kind = ProblemKind::key_malformed, .detail = "The key was minted in the future."};
 }
 
 Problem problem_of(const MintedSource& unreadable) {
     return {.kind = ProblemKind::key_malformed,
-            .detail = "The time at which the key was minted is missing or not readable; it is "
-                      "looked for in " +
-                      describe(unreadable) + "."};
+            .detail =
+                "The time at which the key was minted is missing or not readable; it is "
+                "looked for in " +
+                describe(unreadable) + "."};
 }
 
 }  // namespace onceward

@@ -115,7 +115,9 @@ Digest request_digest(const RouteOptions& route, std::string_view tenant, std::s
 // The digest of what a repeat must have in common with the first request: the target with its
 // query, and the raw body. The key's operation has only the pattern, so the path is part of this.
 Digest request_fingerprint(const HttpRequest& request);
-// The same, with the result of FieldsDigest in place of the body.
+// Whether both have what request_fingerprint() covers in common.
+bool same_content(const HttpRequest& one, const HttpRequest& other);
+// The fingerprint with the result of FieldsDigest in place of the body.
 Digest request_fingerprint(const HttpRequest& request, const Digest& fields);
 
 // The digest of the fields of a body that the route's fingerprint is made of, or why there is none.
@@ -123,7 +125,9 @@ Digest request_fingerprint(const HttpRequest& request, const Digest& fields);
 using FieldsDigest =
     std::function<std::variant<Digest, std::string>(std::size_t route, std::string_view body)>;
 
-// What a JSON body has at an RFC 6901 pointer. Null counts as absent.
+// What a JSON body has at an RFC 6901 pointer. Null counts as absent, and an empty body has
+// nothing. If a body cannot be read as JSON, nobody can tell what it has: that counts as a value
+// without a text.
 struct BodyField {
     bool is_there = false;
     // A text, or a whole number as it is written; nullopt if it is neither.

@@ -264,16 +264,15 @@ void SinkBatcher::answer(Queued& queued, KeyedOutcome outcome) {
     if (auto* answered = std::get_if<KeyedAnswer>(&repeated)) {
         if (answered->state == KeyState::fresh) answered->state = KeyState::replayed;
     }
-    std::optional<Digest> content;  // No problem is stored: it is about this request alone.
-    if (std::holds_alternative<Problem>(outcome)) {
-        content = request_fingerprint(queued.request.request);
-    }
+    // No problem is stored: it is about this request alone.
+    const bool is_kept = !std::holds_alternative<Problem>(outcome);
+    const HttpRequest* const ran = is_kept ? nullptr : &queued.request.request;
     Later later;
     if (queued.asking) later.told.emplace_back(std::move(*queued.asking), std::move(outcome));
     {
         const MutexLock lock(mutex_);
         groups_.erase(key);
-        for (KeyTurns::Turn& turn : turns_.end(key, repeated, as_of, later.told, content)) {
+        for (KeyTurns::Turn& turn : turns_.end(key, repeated, as_of, later.told, ran)) {
             if (stopping_) {
                 later.told.emplace_back(std::move(turn.asking), ask_again_soon());
             } else {

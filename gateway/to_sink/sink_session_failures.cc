@@ -90,7 +90,10 @@ SinkSession::Step SinkSession::failed(const PostgresError& error, Parts& parts) 
         case FailureAction::retry:
             if (origin != Origin::sink) return Step::again;
             if (error.sqlstate() == statement_cancelled) return too_slow(parts);
-            if (error.sqlstate() == lock_not_to_be_had) return locked_out(parts);
+            // A function that raises it is tried at once, and a number of times.
+            if (error.sqlstate() == lock_not_to_be_had && !is_raised(error.diagnosis())) {
+                return locked_out(parts);
+            }
             return Step::again;
         case FailureAction::reconnect:
             // DANGER: the COMMIT may be in doubt. Never ask by SELECT whether it landed: try the

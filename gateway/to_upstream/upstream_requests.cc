@@ -246,13 +246,12 @@ void UpstreamRequests::answer(const Digest& key, Queued& queued, UpstreamSession
         if (carried.stored) answered->state = KeyState::replayed;
         is_kept = answered->state != KeyState::fresh;
     }
-    std::optional<Digest> content;
-    if (!is_kept) content = request_fingerprint(queued.request.request);
+    const HttpRequest* const ran = is_kept ? nullptr : &queued.request.request;
     ToldLater told;
     told.emplace_back(std::move(queued.asking), std::move(carried.outcome));
     {
         const MutexLock lock(mutex_);
-        for (KeyTurns::Turn& turn : turns_.end(key, repeated, carried.as_of, told, content)) {
+        for (KeyTurns::Turn& turn : turns_.end(key, repeated, carried.as_of, told, ran)) {
             admit(std::move(turn), told);
         }
     }

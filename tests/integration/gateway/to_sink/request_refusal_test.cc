@@ -106,6 +106,14 @@ TEST_P(RequestRefusalTest, AUsersOwnSqlstateIsTheAnswerOfOneRequest) {
     EXPECT_EQ(claims(), 99);
 }
 
+// 55P03 is what PostgreSQL says of a lock, but nothing is locked here.
+TEST_P(RequestRefusalTest, AFunctionThatAlwaysAsksForAnotherTryGetsNoMoreThanItsNumber) {
+    on_insert("IF new.key = '5' THEN RAISE EXCEPTION USING ERRCODE = '55P03'; END IF;");
+    EXPECT_THAT(carry_out(10), ElementsAre(Pair("422", 1), Pair("made", 9)));
+    EXPECT_EQ(rows(), 9);
+    EXPECT_EQ(claims(), 9);
+}
+
 // Nobody can tell whether it will pass, and the others do not wait for that.
 TEST_P(RequestRefusalTest, AFaultOfTheTableThatOneRequestMeetsIsA503OfThatOneAlone) {
     on_insert("IF new.key = '50' THEN EXECUTE 'SELECT 1 FROM none'; END IF;");
@@ -137,15 +145,17 @@ TEST_P(RequestRefusalTest, AFaultOfTheTableOfEachSecondRequestIsA503OfTheseAlone
 }
 
 TEST_P(RequestRefusalTest, ARowThatIsRefusedIsA422AlsoIfAllOthersMeetAFaultOfTheTable) {
-    on_insert("IF new.body = 'bad' THEN RAISE EXCEPTION USING ERRCODE = 'SH001'; END IF; "
-              "EXECUTE 'SELECT 1 FROM none';");
+    on_insert(
+        "IF new.body = 'bad' THEN RAISE EXCEPTION USING ERRCODE = 'SH001'; END IF; "
+        "EXECUTE 'SELECT 1 FROM none';");
     EXPECT_THAT(carry_out(16), ElementsAre(Pair("422", 1), Pair("503", 15)));
     EXPECT_EQ(rows(), 0);
 }
 
 TEST_P(RequestRefusalTest, AMissingPartitionOfOneTenantIsA503OfItsRequestsAlone) {
-    schema_.database().execute("CREATE TABLE tenants (name text) PARTITION BY LIST (name); "
-                               "GRANT INSERT ON tenants TO PUBLIC");
+    schema_.database().execute(
+        "CREATE TABLE tenants (name text) PARTITION BY LIST (name); "
+        "GRANT INSERT ON tenants TO PUBLIC");
     on_insert("IF new.body = 'bad' THEN INSERT INTO " + schema_.name() +
               ".tenants VALUES ('bad'); END IF;");
     EXPECT_THAT(carry_out(200), ElementsAre(Pair("503", 10), Pair("made", 190)));
@@ -306,8 +316,8 @@ const auto name_of_store = [](const auto& store) {
 };
 INSTANTIATE_TEST_SUITE_P(Stores, RequestRefusalTest,
                          ::testing::Values(StoreKind::table, StoreKind::log), name_of_store);
-INSTANTIATE_TEST_SUITE_P(Stores, LockedRowTest,
-                         ::testing::Values(StoreKind::table, StoreKind::log), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, LockedRowTest, ::testing::Values(StoreKind::table, StoreKind::log),
+                         name_of_store);
 
 }  // namespace
 }  // namespace onceward::support

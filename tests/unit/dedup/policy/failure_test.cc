@@ -135,6 +135,20 @@ TEST(Failure, WhatAFunctionRaisesIsAboutOneMessageWhateverItsSqlstate) {
     EXPECT_EQ(classify(again, Origin::ours, 20), FailureAction::retry);
 }
 
+// A lock that was waited for says nothing of a function that raises the same code later.
+TEST(Failure, LocksDoNotCountForAFunctionThatAsksForAnotherTry) {
+    PostgresError::Diagnosis diagnosis = error("55P03");
+    FailureSeries series;
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(series.met(PostgresError(diagnosis), Origin::sink), FailureAction::retry);
+    }
+    diagnosis.routine = "exec_stmt_raise";
+    for (int i = 0; i < 8; ++i) {
+        EXPECT_EQ(series.met(PostgresError(diagnosis), Origin::sink), FailureAction::retry);
+    }
+    EXPECT_EQ(series.met(PostgresError(diagnosis), Origin::sink), FailureAction::reject);
+}
+
 // Whatever SQLSTATE came with it, a data error included: what COMMIT did is not known.
 TEST(Failure, ACommitInDoubtIsResolvedByTakingTheFenceAgain) {
     for (const char* code : {"", "23505", "40001", "57P01", "XX000"}) {

@@ -209,8 +209,8 @@ TEST_F(KeyTurnsTest, WithoutAFingerprintARefusalIsOnlyForTheSameRequest) {
     admit(1, request_of("/orders/1", "good"));
     admit(2, bad);
     admit(3, request_of("/orders/2", "bad"));
-    const auto next = turns_.end(bad.digest, Problem{.kind = ProblemKind::rejected}, never, told_,
-                                 request_fingerprint(bad.request));
+    const auto next =
+        turns_.end(bad.digest, Problem{.kind = ProblemKind::rejected}, never, told_, &bad.request);
     ASSERT_EQ(told_.size(), 1U);
     EXPECT_EQ(told_[0].asking.place, 2U);
     ASSERT_EQ(next.size(), 2U);
