@@ -1,6 +1,8 @@
 package io.github.onceward.inbox.kafka;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.github.onceward.inbox.CuttingProxy;
 import io.github.onceward.inbox.Database;
 import io.github.onceward.inbox.Inbox;
+import io.github.onceward.inbox.InboxException;
 import io.github.onceward.inbox.Key;
 import io.github.onceward.inbox.Transactions;
 import io.github.onceward.inbox.Work;
@@ -16,6 +19,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -110,8 +114,10 @@ class FreshRecordsTest {
         assertEquals("the key of the record at java-0@8 is refused: CONFLICT",
             assertThrows(IllegalStateException.class, () -> process(other)).getMessage());
         assertEquals(1, Database.effects(operation));
-        filter = filter.onRefusal((tx, record, claim) ->
-            Database.effect(tx, operation, "dead: " + claim.outcome()));
+        filter = filter.onRefusal((tx, record, claim, unusable) -> {
+            assertNull(unusable);
+            Database.effect(tx, operation, "dead: " + claim.outcome());
+        });
         process(other);
         assertEquals(3, Database.effects(operation));
         process(batch("a", "b"));
@@ -120,21 +126,49 @@ class FreshRecordsTest {
 
     @Test
     void aRecordWithoutAUsableKeyIsRefusedAlone() throws SQLException {
-        for (String key : new String[] {null, "", "k".repeat(256), "a\0b", "half: \ud83d"}) {
-            assertEquals("the key of the record at java-0@1 is refused: it is not 1 to 255 bytes "
-                + "without a 0", assertThrows(IllegalStateException.class,
-                    () -> process(batch("a", key))).getMessage());
+        String form = "a key has 1 to 255 bytes, none of which is 0";
+        for (String[] one : new String[][] {{null, "a key is missing"}, {"", form},
+                {"k".repeat(256), form}, {"a\0b", form},
+                {"half: \ud83d", "a key is not valid Unicode"}}) {
+            var error = assertThrows(IllegalStateException.class,
+                () -> process(batch("a", one[0])));
+            assertEquals("the key of the record at java-0@1 is refused: " + one[1],
+                error.getMessage());
+            assertInstanceOf(InboxException.Argument.class, error.getCause());
         }
         assertEquals(0, Database.effects(operation));
         List<Long> dead = new ArrayList<>();
-        filter = filter.onRefusal((tx, record, claim) -> {
+        filter = filter.onRefusal((tx, record, claim, unusable) -> {
             assertNull(claim);
+            assertNotNull(unusable);
             dead.add(record.offset());
         });
         process(batch("a", null, "", "k".repeat(256), "b"));
         assertEquals(List.of(1L, 2L, 3L), dead);
         assertEquals(List.of("a", "b"), seen);
         process(batch((String) null));
+        assertEquals(2, Database.effects(operation));
+    }
+
+    @Test
+    void whatTheFunctionOfAKeyThrows() throws SQLException {
+        List<String> reasons = new ArrayList<>();
+        filter = FreshRecords.<String, String>of(Inbox.of(operation).ledger("java"),
+            record -> switch (record.key()) {
+                case "argument" -> throw new InboxException.Argument("the record has no order");
+                case "nothing" -> Key.of(Optional.<String>empty().orElseThrow());
+                case "null" -> null;
+                case "defect" -> throw new IllegalArgumentException("a defect");
+                default -> Key.of(record.key());
+            }).onRefusal((tx, record, claim, unusable) ->
+                reasons.add(record.offset() + ": " + unusable.getMessage()));
+        process(batch("a", "argument", "nothing", "null", "b"));
+        assertEquals(List.of("1: the record has no order",
+            "2: the key's function found no value: No value present",
+            "3: the key's function returned null"), reasons);
+        assertEquals(List.of("a", "b"), seen);
+        // A defect of the program is no property of the record.
+        assertThrows(IllegalArgumentException.class, () -> process(batch("c", "defect")));
         assertEquals(2, Database.effects(operation));
     }
 
