@@ -6,7 +6,12 @@ import io.github.onceward.inbox.InboxException;
 import io.github.onceward.inbox.Key;
 import io.github.onceward.inbox.Transactions;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -100,9 +105,10 @@ public final class FreshRecords<K, V> {
         List<ConsumerRecord<K, V>> keyed = new ArrayList<>(batch.size());
         List<Keyless<K, V>> keyless = new ArrayList<>();
         List<Key> keys = new ArrayList<>(batch.size());
+        DatabaseClock clock = new DatabaseClock(tx);
         for (ConsumerRecord<K, V> record : batch) {
             try {
-                keys.add(keyOf(record));
+                keys.add(keyOf(record, clock));
                 keyed.add(record);
             } catch (InboxException.Argument error) {
                 keyless.add(new Keyless<>(record, error));
@@ -132,7 +138,7 @@ public final class FreshRecords<K, V> {
     }
 
     /** The key of a record. Throws an InboxException.Argument if the database would not take it. */
-    private Key keyOf(ConsumerRecord<K, V> record) {
+    private Key keyOf(ConsumerRecord<K, V> record, DatabaseClock clock) throws SQLException {
         Key made;
         try {
             made = key.apply(record);
@@ -146,7 +152,46 @@ public final class FreshRecords<K, V> {
         if (!made.isValid()) {
             throw new InboxException.Argument("a key has 1 to 255 bytes, none of which is 0");
         }
+        if (made.mintedAt() != null && clock.isBefore(made.mintedAt())) {
+            throw new InboxException.Argument(
+                "the key was minted at " + made.mintedAt() + ", in the future");
+        }
         return made;
+    }
+
+    /**
+     * Decides which times are in the future. claim_many() refuses the whole batch for one such key.
+     *
+     * <p>DANGER: the database decides, which is asked at most once in a batch. If this machine's
+     * clock were late, the keys of now would be refused for good. A key that passes here may still
+     * be too early for claim_many(), if the clock is fast or the ledger's retention is less than
+     * four minutes. Its batch is delivered again until the key's time has come.
+     */
+    private static final class DatabaseClock {
+        /** How far clocks may differ, as clock_skew() of the schema has it. */
+        private static final Duration SKEW = Duration.ofSeconds(60);
+
+        private final Connection tx;
+        private final Instant own = Instant.now();
+        private Instant latest;
+
+        DatabaseClock(Connection tx) {
+            this.tx = tx;
+        }
+
+        boolean isBefore(Instant minted) throws SQLException {
+            if (!minted.isAfter(own)) {
+                return false;
+            }
+            if (latest == null) {
+                try (PreparedStatement statement = tx.prepareStatement("SELECT clock_timestamp()");
+                        ResultSet row = statement.executeQuery()) {
+                    row.next();
+                    latest = row.getObject(1, OffsetDateTime.class).toInstant().plus(SKEW);
+                }
+            }
+            return minted.isAfter(latest);
+        }
     }
 
     /**

@@ -13,9 +13,11 @@ import io.github.onceward.inbox.Inbox;
 import io.github.onceward.inbox.InboxException;
 import io.github.onceward.inbox.Key;
 import io.github.onceward.inbox.Transactions;
+import io.github.onceward.inbox.Uuid7;
 import io.github.onceward.inbox.Work;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -170,6 +172,43 @@ class FreshRecordsTest {
         // A defect of the program is no property of the record.
         assertThrows(IllegalArgumentException.class, () -> process(batch("c", "defect")));
         assertEquals(2, Database.effects(operation));
+    }
+
+    @Test
+    void aKeyOfTheFutureIsRefusedAlone() throws SQLException {
+        filter = FreshRecords.of(Inbox.of(operation).ledger("java"),
+            record -> Key.of(record.key()).mintedAt(Uuid7.mintedAt(record.key()).orElseThrow(
+                () -> new InboxException.Argument("the key has no time"))));
+        String first = Uuid7.next().toString();
+        String last = Uuid7.next().toString();
+        // Of the years 3084 and 10332.
+        var batch = batch(first, "1fffffff-ffff-7fff-bfff-ffffffffffff",
+            "f0000000-0000-7000-8000-000000000000", "order-17", last);
+        String message = assertThrows(IllegalStateException.class, () -> process(batch))
+            .getMessage();
+        assertTrue(message.startsWith("the key of the record at java-0@1 is refused: the key was "
+            + "minted at 3084-"), message);
+        assertEquals(0, Database.effects(operation));
+        List<Long> dead = new ArrayList<>();
+        filter = filter.onRefusal((tx, record, claim, unusable) -> dead.add(record.offset()));
+        process(batch);
+        process(batch);
+        assertEquals(List.of(1L, 2L, 3L, 1L, 2L, 3L), dead);
+        assertEquals(List.of(first, last), seen);
+        assertEquals(2, Database.effects(operation));
+    }
+
+    @Test
+    void aKeyMayBeUpToAMinuteEarly() throws SQLException {
+        Instant now = Instant.now();
+        List<String> dead = new ArrayList<>();
+        filter = FreshRecords.<String, String>of(Inbox.of(operation).ledger("java"),
+            record -> Key.of(record.key())
+                .mintedAt(now.plusSeconds(Long.parseLong(record.key()))))
+            .onRefusal((tx, record, claim, unusable) -> dead.add(record.key()));
+        process(batch("-30", "30", "600"));
+        assertEquals(List.of("-30", "30"), seen);
+        assertEquals(List.of("600"), dead);
     }
 
     @Test
