@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <pqxx/connection>
 #include <stdexcept>
 #include <utility>
 
@@ -28,8 +29,18 @@ std::string in_schema(std::string text, const std::string& schema) {
     return text;
 }
 
+// JSON's strict writer takes the same bytes as PostgreSQL does.
+bool is_utf8(const std::string& text) {
+    try {
+        static_cast<void>(nlohmann::json(text).dump());
+        return true;
+    } catch (const nlohmann::json::type_error&) {
+        return false;
+    }
+}
+
 // DANGER: libpq reads a text up to its first NUL. The tenant "a\0b" would get the keys of "a".
-void check_texts(const Inbox& inbox) {
+void check_texts(const ::pqxx::transaction_base& transaction, const Inbox& inbox) {
     if (inbox.operation.empty() || inbox.kind.empty()) {
         throw Refused(Refusal::argument, "an inbox has an operation and a kind");
     }
@@ -39,9 +50,15 @@ void check_texts(const Inbox& inbox) {
          {"tenant", &inbox.tenant},
          {"ledger", &inbox.ledger},
          {"schema", &inbox.schema}}};
+    // PostgreSQL converts the texts of a client that has another encoding.
+    const bool sends_utf8 = transaction.conn().get_client_encoding() == "UTF8";
     for (const auto& [name, text] : texts) {
-        if (text->find('\0') == std::string::npos) continue;
-        throw Refused(Refusal::argument, "the " + std::string(name) + " has a NUL");
+        if (text->find('\0') != std::string::npos) {
+            throw Refused(Refusal::argument, "the " + std::string(name) + " has a NUL");
+        }
+        if (sends_utf8 && !is_utf8(*text)) {
+            throw Refused(Refusal::argument, "the " + std::string(name) + " is not in UTF-8");
+        }
     }
 }
 
@@ -73,7 +90,7 @@ std::string_view name_of(Outcome outcome) {
 
 ::pqxx::result run(::pqxx::transaction_base& transaction, const Inbox& inbox, std::string text,
                    const ::pqxx::params& parameters) {
-    check_texts(inbox);
+    check_texts(transaction, inbox);
     const std::string schema = transaction.quote_name(inbox.schema);
     check_version(transaction, inbox, schema);
     try {

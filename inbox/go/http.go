@@ -105,6 +105,12 @@ func serve(db Beginner, options HandlerOptions, next http.Handler, w http.Respon
 		}
 		c.in = c.in.ForTenant(tenant)
 	}
+	// Before the claim, whose ErrArgument is the client's mistake.
+	if err := c.in.options.check(); err != nil {
+		options.OnError(r, err)
+		problem{internal, "", 0}.send(w)
+		return
+	}
 	if options.MintedAt != nil {
 		var known bool
 		if c.options.MintedAt, known = options.MintedAt(key); !known {
@@ -127,7 +133,8 @@ func serve(db Beginner, options HandlerOptions, next http.Handler, w http.Respon
 		repeat(w, claim)
 	case errors.Is(err, ErrBusy):
 		problem{keyInFlight, "Ask again with the same key.", 1}.send(w)
-	case errors.Is(err, ErrArgument) && !c.options.MintedAt.IsZero():
+	case errors.Is(err, ErrArgument) && answer == nil && !c.options.MintedAt.IsZero():
+		// The handler has not run, so it is the claim that was refused and not the result.
 		problem{keyMalformed, "The key carries a time in the future.", 0}.send(w)
 	case IsRetryable(err) || r.Context().Err() != nil:
 		options.OnError(r, err)

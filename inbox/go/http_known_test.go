@@ -1,9 +1,13 @@
 package inbox_test
 
 import (
+	"context"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	inbox "github.com/onceward/onceward/inbox/go"
 )
@@ -20,6 +24,50 @@ func TestKeysWithATime(t *testing.T) {
 	}
 	s.isProblem(s.send("POST", "/", "", "abc"), 400, "key-malformed")
 	equal(t, "runs", s.runs.Load(), 1)
+}
+
+func TestAMistakeOfTheProgramIsNotTheClients400(t *testing.T) {
+	key := inbox.NewUUID7().String()
+	// There is no database: it is not asked.
+	s := newShop(t, nil, inbox.HandlerOptions{Inbox: inbox.New(inbox.Options{}),
+		MintedAt: inbox.MintedAtOfUUID7}, nil)
+	s.isProblem(s.send("POST", "/", "", key), 500, "internal")
+	equal(t, "reports", s.reports.Load(), 1)
+	isError(t, *s.reported.Load(), inbox.ErrArgument)
+	for _, tenant := range []string{"acme\x00x", "\xff"} {
+		s = newShop(t, nil, inbox.HandlerOptions{MintedAt: inbox.MintedAtOfUUID7,
+			Tenant: func(*http.Request) string { return tenant }}, nil)
+		s.isProblem(s.send("POST", "/", "", key), 500, "internal")
+		equal(t, "reports", s.reports.Load(), 1)
+		isError(t, *s.reported.Load(), inbox.ErrArgument)
+		equal(t, "runs", s.runs.Load(), 0)
+	}
+}
+
+// withoutStatus lends transactions that send a result without a status, which is OW004.
+type withoutStatus struct{ *pgxpool.Pool }
+
+func (w withoutStatus) BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error) {
+	tx, err := w.Pool.BeginTx(ctx, options)
+	return txWithoutStatus{tx}, err
+}
+
+type txWithoutStatus struct{ pgx.Tx }
+
+func (w txWithoutStatus) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	sql = strings.ReplaceAll(sql, "$3::integer", "nullif($3::integer, $3::integer)")
+	return w.Tx.Query(ctx, sql, args...)
+}
+
+func TestAResultThatIsRefusedIsNotTheClients400(t *testing.T) {
+	pool := openPool(t)
+	s := newShop(t, withoutStatus{pool},
+		inbox.HandlerOptions{MintedAt: inbox.MintedAtOfUUID7}, nil)
+	s.isProblem(s.send("POST", "/", "", inbox.NewUUID7().String()), 500, "internal")
+	equal(t, "runs", s.runs.Load(), 1)
+	equal(t, "reports", s.reports.Load(), 1)
+	isError(t, *s.reported.Load(), inbox.ErrArgument)
+	equal(t, "effects", effects(t, pool, s.operation), 0)
 }
 
 func TestKeysThatCannotBeJudged(t *testing.T) {

@@ -25,6 +25,7 @@ type shop struct {
 	operation string
 	url       string
 	runs      atomic.Int32
+	reports   atomic.Int32
 	reported  atomic.Pointer[error]
 }
 
@@ -34,7 +35,10 @@ func newShop(t *testing.T, db inbox.Beginner, options inbox.HandlerOptions,
 	if options.Inbox == nil {
 		options.Inbox = inbox.New(inbox.Options{Operation: s.operation, Ledger: "go_calls"})
 	}
-	options.OnError = func(_ *http.Request, err error) { s.reported.Store(&err) }
+	options.OnError = func(_ *http.Request, err error) {
+		s.reports.Add(1)
+		s.reported.Store(&err)
+	}
 	handler := inbox.Handler(db, options)(http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {
 			s.runs.Add(1)

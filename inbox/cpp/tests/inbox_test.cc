@@ -113,6 +113,37 @@ TEST_F(Refusals, ATextThatIsMissingOrHasANulIsAnArgument) {
     EXPECT_EQ(claim(transaction_, inbox, "k").outcome, Outcome::duplicate);
 }
 
+TEST_F(Refusals, ATextThatIsNotUtf8IsAnArgument) {
+    const Inbox inbox{.operation = new_operation(), .tenant = "caf\xc3\xa9", .ledger = "cpp_calls"};
+    finish(transaction_, inbox, claim(transaction_, inbox, "k"));
+    // A byte of no character, one without its second, a `/` of two bytes, and half of a pair.
+    for (const char* wrong : {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80"}) {
+        std::vector<Inbox> others(5, inbox);
+        others[0].operation += wrong;
+        others[1].kind += wrong;
+        others[2].tenant += wrong;
+        others[3].ledger += wrong;
+        others[4].schema += wrong;
+        for (const Inbox& other : others) {
+            EXPECT_EQ(refusal_of([&] { claim(transaction_, other, "k"); }), "OW004");
+            EXPECT_EQ(refusal_of([&] { lease(transaction_, other, "k"); }), "OW004");
+        }
+    }
+    // Nothing was sent, so the transaction continues.
+    EXPECT_EQ(claim(transaction_, inbox, "k").outcome, Outcome::duplicate);
+}
+
+TEST_F(Refusals, ATextMayHaveTheEncodingOfItsConnection) {
+    ::pqxx::connection connection(dsn());
+    connection.set_client_encoding("LATIN1");
+    ::pqxx::work transaction(connection);
+    Inbox inbox{.operation = new_operation(), .tenant = "caf\xe9", .ledger = "cpp_calls"};
+    finish(transaction, inbox, claim(transaction, inbox, "k"));
+    transaction.commit();
+    inbox.tenant = "caf\xc3\xa9";
+    EXPECT_EQ(claim(transaction_, inbox, "k").outcome, Outcome::duplicate);
+}
+
 TEST_F(Refusals, ClaimsOfTwoAttemptsAreNotFinishedAtOnce) {
     const Inbox inbox{.operation = new_operation(), .ledger = "cpp_calls"};
     const std::vector<Claim> two{claim(transaction_, inbox, "a"), claim(transaction_, inbox, "b")};

@@ -52,7 +52,8 @@ const timeForm = /^\d{4,}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 
 /** A text that reaches the database as it is. */
 export function textValue(value: unknown, name: string): string {
-  // DANGER: half of a surrogate pair becomes U+FFFD in UTF-8, and two texts become one key.
+  // DANGER: half of a surrogate pair becomes U+FFFD in UTF-8. Two texts become one key, or two
+  // contents get one fingerprint.
   if (typeof value !== "string" || /\p{Surrogate}/u.test(value)) {
     throw new ArgumentError(`${name} must be a well-formed string`);
   }
@@ -78,9 +79,9 @@ export function keyValue(key: unknown): Buffer {
   return key instanceof Uint8Array ? bytesOf(key) : Buffer.from(textValue(key, "a key"));
 }
 
-export function bytesOf(value: unknown): Buffer {
-  if (typeof value === "string") return Buffer.from(value);
-  if (!(value instanceof Uint8Array)) throw new ArgumentError("a body is a string or bytes");
+export function bytesOf(value: unknown, name = "a body"): Buffer {
+  if (typeof value === "string") return Buffer.from(textValue(value, name));
+  if (!(value instanceof Uint8Array)) throw new ArgumentError(`${name} is a string or bytes`);
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
@@ -93,7 +94,9 @@ export function uuidValue(value: unknown, name: string): string | null {
 /** The first 16 bytes of SHA-256 over the content, as a UUID. */
 export function fingerprintValue(value: unknown): string | null {
   if (value === undefined || value === null) return null;
-  if (value instanceof Uint8Array || typeof value === "string") return digestOf(bytesOf(value));
+  if (value instanceof Uint8Array || typeof value === "string") {
+    return digestOf(bytesOf(value, "what a fingerprint is made of"));
+  }
   return uuidValue((value as { uuid?: unknown }).uuid ?? "", "a fingerprint's uuid");
 }
 

@@ -18,6 +18,7 @@ import {
   type Claim,
 } from "../src/index.js";
 import { translated } from "../src/errors.js";
+import { bytesOf } from "../src/values.js";
 
 test("a UUID of version 7 has its time, as text and as bytes", () => {
   const before = Date.now();
@@ -89,6 +90,9 @@ test("wrong types are refused before anything is sent", async () => {
     ["status", () => inbox.finish(tx, claim, { status: "200" as never })],
     ["headers", () => inbox.finish(tx, claim, { headers: { a: "b" } as never })],
     ["body", () => inbox.finish(tx, claim, { body: {} as never })],
+    ["half a pair in a body", () => inbox.finish(tx, claim, { body: "b\uDC00" })],
+    ["half a pair in a fingerprint", () => inbox.claim(tx, "k", { fingerprint: "\uD800f" })],
+    ["half a pair among many", () => inbox.claimMany(tx, ["k"], { fingerprints: ["\uD800"] })],
     ["transaction", () => inbox.claim(undefined as never, "k")],
   ];
   for (const [name, call] of wrong) {
@@ -98,6 +102,7 @@ test("wrong types are refused before anything is sent", async () => {
   assert.throws(() => new Inbox({ operation: "pay", tenant: 5 as never }), ArgumentError);
   assert.throws(() => new Inbox({ operation: "" }), ArgumentError);
   assert.throws(() => inbox.with({ kind: "" }), ArgumentError);
+  assert.equal(bytesOf("\u{1F600}").toString("hex"), "f09f9880", "a whole pair is taken");
   for (const name of ["operation", "kind", "tenant", "ledger", "schema"]) {
     assert.throws(() => new Inbox({ operation: "pay", [name]: "a\0b" }), ArgumentError, name);
     assert.throws(() => inbox.with({ [name]: "a\0b" }), ArgumentError, name);

@@ -86,7 +86,7 @@ public final class Inbox {
         return new Inbox(operation, kind, tenant, ledger, schema, checked);
     }
 
-    /** The same in another ledger. */
+    /** The same in another ledger; null or empty is that of {@link #of}. */
     public Inbox ledger(String ledger) {
         return new Inbox(operation, kind, tenant, ledger, schema, checked);
     }
@@ -279,7 +279,7 @@ public final class Inbox {
     }
 
     private String ledgerOr(String unnamed) {
-        return ledger == null ? unnamed : ledger;
+        return ledger == null || ledger.isEmpty() ? unnamed : ledger;
     }
 
     private static long millis(Duration hold) {

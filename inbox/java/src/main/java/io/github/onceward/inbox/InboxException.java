@@ -47,14 +47,22 @@ public class InboxException extends RuntimeException {
         }
     }
 
-    /** OW004: an argument is missing or not valid. Without a cause, nothing was sent. */
+    /**
+     * OW004: an argument is missing or not valid. Unless the cause is an SQLException, nothing was
+     * sent.
+     */
     public static final class Argument extends InboxException {
         Argument(SQLException cause) {
             super(cause);
         }
 
         public Argument(String message) {
-            super(message, "OW004", null);
+            this(message, null);
+        }
+
+        /** The same, because of what a function of the program threw. */
+        public Argument(String message, RuntimeException cause) {
+            super(message, "OW004", cause);
         }
     }
 

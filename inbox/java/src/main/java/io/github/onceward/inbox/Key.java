@@ -62,7 +62,12 @@ public final class Key {
         return new Key(bytes, fingerprint, time);
     }
 
-    /** Whether the database takes the key: it has 1 to 255 bytes, and none of them is 0. */
+    /** When the key was made; null if it does not say. */
+    public Instant mintedAt() {
+        return mintedAt;
+    }
+
+    /** Whether the database takes the key's bytes: it has 1 to 255, and none of them is 0. */
     public boolean isValid() {
         for (byte one : bytes) {
             if (one == 0) {

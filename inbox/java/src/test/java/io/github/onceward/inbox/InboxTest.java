@@ -116,6 +116,24 @@ class InboxTest {
     }
 
     @Test
+    void aLedgerThatIsNotNamedIsThatOfTheFunction() throws SQLException {
+        Database.run("SET client_min_messages = error",
+            "SELECT pg_advisory_lock(hashtextextended('onceward inbox tests', 0))",
+            "SELECT onceward.register_ledger('inbox')",
+            "SELECT onceward.register_ledger('inbox_leases', 'lease')");
+        for (String unnamed : new String[] {null, ""}) {
+            Inbox other = inbox.ledger(unnamed);
+            Key key = Key.of("of " + unnamed);
+            other.finish(tx, other.claim(tx, key));
+            other.finishMany(tx, other.claimMany(tx, List.of(Key.of("many of " + unnamed))), 0);
+            assertEquals(Outcome.DUPLICATE, inbox.ledger("inbox").claim(tx, key).outcome());
+            Lease lease = other.lease(tx, key, UUID.randomUUID(), Duration.ofSeconds(9), true);
+            assertTrue(other.extendLease(tx, lease, Duration.ofSeconds(10)));
+            assertTrue(inbox.ledger("inbox_leases").releaseLease(tx, lease));
+        }
+    }
+
+    @Test
     void aRoleWithAGrantAlone() throws SQLException {
         String operation = Database.operation();
         Database.run("SET client_min_messages = error",

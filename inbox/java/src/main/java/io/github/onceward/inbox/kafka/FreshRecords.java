@@ -6,10 +6,16 @@ import io.github.onceward.inbox.InboxException;
 import io.github.onceward.inbox.Key;
 import io.github.onceward.inbox.Transactions;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.function.Function;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.springframework.kafka.KafkaException;
@@ -39,12 +45,14 @@ public final class FreshRecords<K, V> {
     @FunctionalInterface
     public interface Refusal<K, V> {
         /**
-         * @param claim whose outcome is CONFLICT or EXPIRED; null if the record has no usable key:
-         *     the key's function threw an InboxException.Argument, or the key does not have 1 to
-         *     255 bytes without a 0
+         * @param claim whose outcome is CONFLICT or EXPIRED; null if the record has no usable key
+         * @param unusable says why the record has no usable key; null if there is a claim
          */
-        void refused(Connection tx, ConsumerRecord<K, V> record, Claim claim) throws SQLException;
+        void refused(Connection tx, ConsumerRecord<K, V> record, Claim claim,
+            InboxException.Argument unusable) throws SQLException;
     }
+
+    private record Keyless<K, V>(ConsumerRecord<K, V> record, InboxException.Argument reason) {}
 
     private final Inbox inbox;
     private final Function<ConsumerRecord<K, V>, Key> key;
@@ -59,13 +67,19 @@ public final class FreshRecords<K, V> {
         this.refusal = refusal;
     }
 
-    /** A filter by the key of each record. A record that is refused fails its whole batch. */
+    /**
+     * A filter by the key of each record. A record that is refused fails its whole batch.
+     *
+     * @param key may throw an InboxException.Argument or a NoSuchElementException, as an Optional
+     *     without a value does, for a record that has no usable key. Anything else that it throws
+     *     is an error of the program, and passes on.
+     */
     public static <K, V> FreshRecords<K, V> of(Inbox inbox,
             Function<ConsumerRecord<K, V>, Key> key) {
-        return new FreshRecords<>(inbox, key, true, (tx, record, claim) -> {
+        return new FreshRecords<>(inbox, key, true, (tx, record, claim, unusable) -> {
             throw new IllegalStateException("the key of the record at " + record.topic() + "-"
                 + record.partition() + "@" + record.offset() + " is refused: "
-                + (claim == null ? "it is not 1 to 255 bytes without a 0" : claim.outcome()));
+                + (claim == null ? unusable.getMessage() : claim.outcome()), unusable);
         });
     }
 
@@ -89,19 +103,21 @@ public final class FreshRecords<K, V> {
     public <E extends Exception> void process(Connection tx, List<ConsumerRecord<K, V>> batch,
             Work<K, V, E> work) throws SQLException, E {
         List<ConsumerRecord<K, V>> keyed = new ArrayList<>(batch.size());
-        List<ConsumerRecord<K, V>> keyless = new ArrayList<>();
+        List<Keyless<K, V>> keyless = new ArrayList<>();
         List<Key> keys = new ArrayList<>(batch.size());
+        DatabaseClock clock = new DatabaseClock(tx);
         for (ConsumerRecord<K, V> record : batch) {
-            Key made = keyOf(record);
-            (made == null ? keyless : keyed).add(record);
-            if (made != null) {
-                keys.add(made);
+            try {
+                keys.add(keyOf(record, clock));
+                keyed.add(record);
+            } catch (InboxException.Argument error) {
+                keyless.add(new Keyless<>(record, error));
             }
         }
         // Before any refusal, which may lock rows of its own.
         List<Claim> claims = inbox.claimMany(tx, keys);
-        for (ConsumerRecord<K, V> record : keyless) {
-            refusal.refused(tx, record, null);
+        for (Keyless<K, V> one : keyless) {
+            refusal.refused(tx, one.record(), null, one.reason());
         }
         List<ConsumerRecord<K, V>> fresh = new ArrayList<>(keyed.size());
         for (int i = 0; i < keyed.size(); ++i) {
@@ -109,7 +125,7 @@ public final class FreshRecords<K, V> {
                 case FRESH -> fresh.add(keyed.get(i));
                 // It took effect before, with or without a result that is kept.
                 case DUPLICATE, FAILED, UNKNOWN -> { }
-                default -> refusal.refused(tx, keyed.get(i), claims.get(i));
+                default -> refusal.refused(tx, keyed.get(i), claims.get(i), null);
             }
         }
         if (fresh.isEmpty()) {
@@ -121,13 +137,60 @@ public final class FreshRecords<K, V> {
         }
     }
 
-    /** The key of a record; null if the database would not take it. */
-    private Key keyOf(ConsumerRecord<K, V> record) {
+    /** The key of a record. Throws an InboxException.Argument if the database would not take it. */
+    private Key keyOf(ConsumerRecord<K, V> record, DatabaseClock clock) throws SQLException {
+        Key made;
         try {
-            Key made = key.apply(record);
-            return made != null && made.isValid() ? made : null;
-        } catch (InboxException.Argument error) {
-            return null;
+            made = key.apply(record);
+        } catch (NoSuchElementException error) {
+            throw new InboxException.Argument(
+                "the key's function found no value: " + error.getMessage(), error);
+        }
+        if (made == null) {
+            throw new InboxException.Argument("the key's function returned null");
+        }
+        if (!made.isValid()) {
+            throw new InboxException.Argument("a key has 1 to 255 bytes, none of which is 0");
+        }
+        if (made.mintedAt() != null && clock.isBefore(made.mintedAt())) {
+            throw new InboxException.Argument(
+                "the key was minted at " + made.mintedAt() + ", in the future");
+        }
+        return made;
+    }
+
+    /**
+     * Decides which times are in the future. claim_many() refuses the whole batch for one such key.
+     *
+     * <p>DANGER: the database decides, which is asked at most once in a batch. If this machine's
+     * clock were late, the keys of now would be refused for good. A key that passes here may still
+     * be too early for claim_many(), if the clock is fast or the ledger's retention is less than
+     * four minutes. Its batch is delivered again until the key's time has come.
+     */
+    private static final class DatabaseClock {
+        /** How far clocks may differ, as clock_skew() of the schema has it. */
+        private static final Duration SKEW = Duration.ofSeconds(60);
+
+        private final Connection tx;
+        private final Instant own = Instant.now();
+        private Instant latest;
+
+        DatabaseClock(Connection tx) {
+            this.tx = tx;
+        }
+
+        boolean isBefore(Instant minted) throws SQLException {
+            if (!minted.isAfter(own)) {
+                return false;
+            }
+            if (latest == null) {
+                try (PreparedStatement statement = tx.prepareStatement("SELECT clock_timestamp()");
+                        ResultSet row = statement.executeQuery()) {
+                    row.next();
+                    latest = row.getObject(1, OffsetDateTime.class).toInstant().plus(SKEW);
+                }
+            }
+            return minted.isAfter(latest);
         }
     }
 

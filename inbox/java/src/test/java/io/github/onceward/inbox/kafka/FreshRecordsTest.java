@@ -1,6 +1,8 @@
 package io.github.onceward.inbox.kafka;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,14 +10,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.github.onceward.inbox.CuttingProxy;
 import io.github.onceward.inbox.Database;
 import io.github.onceward.inbox.Inbox;
+import io.github.onceward.inbox.InboxException;
 import io.github.onceward.inbox.Key;
 import io.github.onceward.inbox.Transactions;
+import io.github.onceward.inbox.Uuid7;
 import io.github.onceward.inbox.Work;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -110,8 +116,10 @@ class FreshRecordsTest {
         assertEquals("the key of the record at java-0@8 is refused: CONFLICT",
             assertThrows(IllegalStateException.class, () -> process(other)).getMessage());
         assertEquals(1, Database.effects(operation));
-        filter = filter.onRefusal((tx, record, claim) ->
-            Database.effect(tx, operation, "dead: " + claim.outcome()));
+        filter = filter.onRefusal((tx, record, claim, unusable) -> {
+            assertNull(unusable);
+            Database.effect(tx, operation, "dead: " + claim.outcome());
+        });
         process(other);
         assertEquals(3, Database.effects(operation));
         process(batch("a", "b"));
@@ -120,15 +128,21 @@ class FreshRecordsTest {
 
     @Test
     void aRecordWithoutAUsableKeyIsRefusedAlone() throws SQLException {
-        for (String key : new String[] {null, "", "k".repeat(256), "a\0b", "half: \ud83d"}) {
-            assertEquals("the key of the record at java-0@1 is refused: it is not 1 to 255 bytes "
-                + "without a 0", assertThrows(IllegalStateException.class,
-                    () -> process(batch("a", key))).getMessage());
+        String form = "a key has 1 to 255 bytes, none of which is 0";
+        for (String[] one : new String[][] {{null, "a key is missing"}, {"", form},
+                {"k".repeat(256), form}, {"a\0b", form},
+                {"half: \ud83d", "a key is not valid Unicode"}}) {
+            var error = assertThrows(IllegalStateException.class,
+                () -> process(batch("a", one[0])));
+            assertEquals("the key of the record at java-0@1 is refused: " + one[1],
+                error.getMessage());
+            assertInstanceOf(InboxException.Argument.class, error.getCause());
         }
         assertEquals(0, Database.effects(operation));
         List<Long> dead = new ArrayList<>();
-        filter = filter.onRefusal((tx, record, claim) -> {
+        filter = filter.onRefusal((tx, record, claim, unusable) -> {
             assertNull(claim);
+            assertNotNull(unusable);
             dead.add(record.offset());
         });
         process(batch("a", null, "", "k".repeat(256), "b"));
@@ -136,6 +150,65 @@ class FreshRecordsTest {
         assertEquals(List.of("a", "b"), seen);
         process(batch((String) null));
         assertEquals(2, Database.effects(operation));
+    }
+
+    @Test
+    void whatTheFunctionOfAKeyThrows() throws SQLException {
+        List<String> reasons = new ArrayList<>();
+        filter = FreshRecords.<String, String>of(Inbox.of(operation).ledger("java"),
+            record -> switch (record.key()) {
+                case "argument" -> throw new InboxException.Argument("the record has no order");
+                case "nothing" -> Key.of(Optional.<String>empty().orElseThrow());
+                case "null" -> null;
+                case "defect" -> throw new IllegalArgumentException("a defect");
+                default -> Key.of(record.key());
+            }).onRefusal((tx, record, claim, unusable) ->
+                reasons.add(record.offset() + ": " + unusable.getMessage()));
+        process(batch("a", "argument", "nothing", "null", "b"));
+        assertEquals(List.of("1: the record has no order",
+            "2: the key's function found no value: No value present",
+            "3: the key's function returned null"), reasons);
+        assertEquals(List.of("a", "b"), seen);
+        // A defect of the program is no property of the record.
+        assertThrows(IllegalArgumentException.class, () -> process(batch("c", "defect")));
+        assertEquals(2, Database.effects(operation));
+    }
+
+    @Test
+    void aKeyOfTheFutureIsRefusedAlone() throws SQLException {
+        filter = FreshRecords.of(Inbox.of(operation).ledger("java"),
+            record -> Key.of(record.key()).mintedAt(Uuid7.mintedAt(record.key()).orElseThrow(
+                () -> new InboxException.Argument("the key has no time"))));
+        String first = Uuid7.next().toString();
+        String last = Uuid7.next().toString();
+        // Of the years 3084 and 10332.
+        var batch = batch(first, "1fffffff-ffff-7fff-bfff-ffffffffffff",
+            "f0000000-0000-7000-8000-000000000000", "order-17", last);
+        String message = assertThrows(IllegalStateException.class, () -> process(batch))
+            .getMessage();
+        assertTrue(message.startsWith("the key of the record at java-0@1 is refused: the key was "
+            + "minted at 3084-"), message);
+        assertEquals(0, Database.effects(operation));
+        List<Long> dead = new ArrayList<>();
+        filter = filter.onRefusal((tx, record, claim, unusable) -> dead.add(record.offset()));
+        process(batch);
+        process(batch);
+        assertEquals(List.of(1L, 2L, 3L, 1L, 2L, 3L), dead);
+        assertEquals(List.of(first, last), seen);
+        assertEquals(2, Database.effects(operation));
+    }
+
+    @Test
+    void aKeyMayBeUpToAMinuteEarly() throws SQLException {
+        Instant now = Instant.now();
+        List<String> dead = new ArrayList<>();
+        filter = FreshRecords.<String, String>of(Inbox.of(operation).ledger("java"),
+            record -> Key.of(record.key())
+                .mintedAt(now.plusSeconds(Long.parseLong(record.key()))))
+            .onRefusal((tx, record, claim, unusable) -> dead.add(record.key()));
+        process(batch("-30", "30", "600"));
+        assertEquals(List.of("-30", "30"), seen);
+        assertEquals(List.of("600"), dead);
     }
 
     @Test
