@@ -1,27 +1,15 @@
 #include "consumer/partitions/assignment.h"
 
-#include <gtest/gtest.h>
-
 #include "consumer/partitions/first_position.h"
+#include "tests/unit/consumer/partitions/assignment_fixture.h"
 
 namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = Assignment::Clock;
 
-class AssignmentTest : public testing::Test {
+class AssignmentTest : public AssignmentFixture {
   protected:
-    static FenceState fence(std::int64_t offset) {
-        FenceState state;
-        state.owner = "me";
-        state.next_offset = Offset{offset};
-        return state;
-    }
-    void read_from(std::int64_t offset) {
-        assignment_.taken(partition_, fence(offset));
-        assignment_.sought(partition_, Offset{offset});
-    }
     std::chrono::milliseconds pause_after_missing() {
         assignment_.missed(partition_, now_, 0);
         return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -32,10 +20,6 @@ class AssignmentTest : public testing::Test {
         return std::chrono::duration_cast<std::chrono::milliseconds>(
             *assignment_.find(partition_)->retry - now_);
     }
-
-    const TopicPartition partition_{"topic", Partition{0}};
-    const Clock::time_point now_ = Clock::now();
-    Assignment assignment_{{1000ms, 5000ms}};
 };
 
 TEST_F(AssignmentTest, AMissedFenceAndAnEndedHaltMayMeanAnotherLog) {

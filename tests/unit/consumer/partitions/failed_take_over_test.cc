@@ -1,31 +1,13 @@
 // Take-overs that fail: the brokers do not answer, or the fence is locked.
 
-#include <gtest/gtest.h>
-
-#include "consumer/partitions/assignment.h"
+#include "tests/unit/consumer/partitions/assignment_fixture.h"
 
 namespace onceward {
 namespace {
 
 using namespace std::chrono_literals;
 
-class FailedTakeOver : public testing::Test {
-  protected:
-    static FenceState fence(std::int64_t offset) {
-        FenceState state;
-        state.owner = "me";
-        state.next_offset = Offset{offset};
-        return state;
-    }
-    void read_from(std::int64_t offset) {
-        assignment_.taken(partition_, fence(offset));
-        assignment_.sought(partition_, Offset{offset});
-    }
-
-    const TopicPartition partition_{"topic", Partition{0}};
-    const Assignment::Clock::time_point now_ = Assignment::Clock::now();
-    Assignment assignment_{{1000ms, 5000ms}};
-};
+class FailedTakeOver : public AssignmentFixture {};
 
 // The brokers gave no answer. The question takes seconds, in which no batch runs.
 TEST_F(FailedTakeOver, AFailedTakeOverPausesAllOthersUntilItSucceeds) {
