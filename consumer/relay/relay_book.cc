@@ -34,13 +34,13 @@ milliseconds relay_pause(RelayTerm term, milliseconds last, milliseconds take_ov
 void RelayBook::Amount::add(const Row& row) {
     ++rows;
     bytes += row.counted;
-    if (row.is_cut()) ++cut;
+    if (row.is_cut()) cut += row.record.bytes();
 }
 
 void RelayBook::Amount::remove(const Row& row) {
     --rows;
     bytes -= row.counted;
-    if (row.is_cut()) --cut;
+    if (row.is_cut()) cut -= row.record.bytes();
 }
 
 RelayBook::Lane RelayBook::lane_of(const OutboxRecord& record) {
@@ -67,8 +67,13 @@ std::optional<std::size_t> RelayBook::room_for(const Topic& topic, std::size_t b
     // With what is left to it the topic has four times as much as nobody has. Rounded up, so that a
     // first row passes if the book has any room.
     const std::size_t left = (share_beside(free) - taken.bytes + 4) / 5;
-    if (bytes > left && all_.cut > 0) return std::nullopt;
+    if (bytes > left && !may_cut(topic, bytes)) return std::nullopt;
     return std::min(bytes, left);
+}
+
+bool RelayBook::may_cut(const Topic& topic, std::size_t bytes) const {
+    if (all_.cut == 0) return true;
+    return topic.amount.cut == 0 && all_.cut == slow_.cut && all_.cut + bytes <= limits_.cut_bytes;
 }
 
 bool RelayBook::is_full(const Topic& topic) const {

@@ -64,11 +64,14 @@ class RelayBook {
         std::size_t bytes = 8 * 1024 * 1024;
         // The most together with the slow rows. One topic takes at most its share_beside() of it: a
         // partition without a leader answers none of its rows for the delivery's whole time-out.
-        // One row at a time may be larger than what its topic has left, and counts as that much.
         std::size_t all_rows = 5'000;
         // Over a slow link, all that is under way has to be answered within the delivery's time-out
         // of 30 s: 12 MiB take 24 s at 0.5 MiB/s.
         std::size_t all_bytes = 12 * 1024 * 1024;
+        // A row may be larger than what its topic has left: it is cut, which means that it counts
+        // as that much. One such row at a time is sent. Those that are slow let others pass, one of
+        // each topic, up to this many bytes in all. A single one may be larger.
+        std::size_t cut_bytes = 48 * 1024 * 1024;
         // The most of one key, so that a hot key leaves room for the others.
         std::size_t rows_of_key = 64;
         // The most held keys of one topic. Beyond that the whole topic is held: every read names
@@ -149,7 +152,7 @@ class RelayBook {
     struct Amount {
         std::size_t rows = 0;
         std::size_t bytes = 0;  // that count
-        std::size_t cut = 0;    // rows
+        std::size_t cut = 0;    // bytes of the rows that are cut, as they are
         void add(const Row& row);
         void remove(const Row& row);
     };
@@ -184,6 +187,8 @@ class RelayBook {
     bool fills_share(const Amount& amount, std::size_t parts) const;
     // How many bytes of such a row would count; nullopt if the topic has no room for it.
     std::optional<std::size_t> room_for(const Topic& topic, std::size_t bytes) const;
+    // Whether the topic may have a row that is larger than what it has left.
+    bool may_cut(const Topic& topic, std::size_t bytes) const;
     // Whether a held topic has all the rows that are tried at a time.
     bool is_tried(const Topic& topic) const {
         return topic.hold.failures > 0 && topic.amount.rows >= tries();
