@@ -173,6 +173,8 @@ def test_what_is_retryable(tx: psycopg.Connection[Any]) -> None:
     assert is_retryable(psycopg.errors.SerializationFailure())
     assert is_retryable(psycopg.errors.DeadlockDetected())
     assert is_retryable(psycopg.errors.AdminShutdown())
+    assert is_retryable(psycopg.errors.IdleSessionTimeout())
+    assert is_retryable(psycopg.errors.IdleInTransactionSessionTimeout())
     assert is_retryable(psycopg.OperationalError("the connection is closed"))
     assert is_retryable(BusyError())
     assert not is_retryable(IsolationError())

@@ -85,7 +85,7 @@ export function translated(error: unknown): unknown {
   return new kind(hint ? `${message}. ${hint}` : message, { sqlstate, cause: error });
 }
 
-const retryable = new Set(["40001", "40P01", "55P03", "57P01", "57P02", "57P03"]);
+const retryable = new Set("40001 40P01 55P03 25P03 57P01 57P02 57P03 57P05".split(" "));
 const lost = new Set(
   (
     "ECONNRESET ECONNREFUSED ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH " +

@@ -146,12 +146,16 @@ test(
     const ledger = fresh("ledger");
     await pool.query("SELECT onceward.register_ledger($1, longest_request => '100 ms')", [ledger]);
     let calls = 0;
-    const pay = once(inside(operation, { inbox: new Inbox({ operation, ledger }) }), async () => {
+    const call = inside(operation, {
+      inbox: new Inbox({ operation, ledger }),
+      retries: { tries: 2, pause: 1 },
+    });
+    const pay = once(call, async () => {
       calls += 1;
       await sleep(250);
     });
     await assert.rejects(pay(order), { code: "25P03" });
-    assert.equal(calls, 1);
+    assert.equal(calls, 2);
     assert.equal(pool.idleCount, pool.totalCount);
   },
 );

@@ -44,11 +44,11 @@ test("a UUID of version 7 has its time, as text and as bytes", () => {
 
 test("which errors are retryable", () => {
   const fromServer = (code: string): object => ({ code, severity: "ERROR" });
-  for (const code of ["40001", "40P01", "55P03", "57P01", "08006"]) {
+  for (const code of ["40001", "40P01", "55P03", "25P03", "57P01", "57P05", "08006"]) {
     assert.ok(isRetryable(fromServer(code)), code);
     assert.ok(isRetryable(translated(fromServer(code))), code);
   }
-  for (const code of ["23505", "OW001", "42501", "25P02", "25P03"]) {
+  for (const code of ["23505", "OW001", "42501", "25P02"]) {
     assert.ok(!isRetryable(fromServer(code)), code);
   }
   assert.ok(isRetryable(new BusyError("busy", { sqlstate: "55P03" })));

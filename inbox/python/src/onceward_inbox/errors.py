@@ -113,8 +113,9 @@ _BY_SQLSTATE: dict[str | None, type[InboxError]] = {
     one.sqlstate: one for one in InboxError.__subclasses__() if one.sqlstate
 }
 
-# 40001 serialization failure, 40P01 deadlock, 55P03 lock not available, 57P.. server shut down.
-_RETRYABLE = ("40001", "40P01", "55P03", "57P01", "57P02", "57P03")
+# 40001 serialization failure, 40P01 deadlock, 55P03 lock not available; 25P03 and 57P.. the server
+# ended the session.
+_RETRYABLE = ("40001", "40P01", "55P03", "25P03", "57P01", "57P02", "57P03", "57P05")
 
 
 def driver_error(error: BaseException) -> Any:
