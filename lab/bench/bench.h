@@ -84,7 +84,8 @@ class Bench {
     std::vector<std::vector<Measurement>> in_turn(const std::vector<Side>& sides);
     // In a ledger that is loaded; its tables are kept.
     Measurement consume_loaded(
-        Tables& tables, const Topic& topic, const std::function<void()>& meanwhile = [] {});
+        Tables& tables, const Topic& topic, const Plan& by,
+        const std::function<void()>& meanwhile = [] {});
     // A worker's process over the tables' ledger is killed; seconds to another one's first commit.
     double after_a_kill(Tables& tables);
     // Messages a second that pass while a producer sends as fast as it can.

@@ -85,6 +85,7 @@ WorkerOptions worker_options(const Place& place, const Workload& workload, const
     options.topics.push_back(std::move(topic));
     options.dead_letters = make_dead_letter_sink;
     options.tracer = plan.tracer;
+    options.log_windows = std::make_shared<LogWindows>(plan.claims_memory);
     return options;
 }
 

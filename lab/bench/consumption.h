@@ -34,9 +34,12 @@ struct Plan {
     // The share of the messages that pass before the clock runs: until then windows are read,
     // statements prepared and caches filled.
     double not_measured = 0.05;
-    Tracer* tracer = nullptr;  // null: traces are off
-    std::chrono::seconds scrape_every{0};  // 0: nobody asks for metrics
+    Tracer* tracer = nullptr;                // null: traces are off
+    std::chrono::seconds scrape_every{0};    // 0: nobody asks for metrics
     std::shared_ptr<SchemaCache> schemas{};  // for Form::avro
+    // Bytes of claims that the workers may hold. Nothing seals claims in a bench: a run with more
+    // of them than fit would look up each claim on the server.
+    std::size_t claims_memory = LogWindows::default_limit;
 };
 
 // Into the plain table, a column for each mapped field.
