@@ -143,12 +143,14 @@ TEST(RelayRoom, ARowThatIsLargerThanTheBookLeavesRoomToOtherTopics) {
     RelayBook book({.all_bytes = 120, .cut_bytes = 100});
     book.add({sized(1, "dead", 200), sized(2, "well", 10), sized(3, "large", 200)});
     EXPECT_THAT(sendable(book), ElementsAre(1, 2)) << "one such row at a time";
-    EXPECT_THAT(book.left_out(start).topics, UnorderedElementsAre("dead", "large"));
-    book.delivered(1, start);
-    EXPECT_THAT(book.left_out(start).topics, IsEmpty());
+    book.set_aside_slow(start + 500ms);
+    EXPECT_TRUE(book.has_room());
+    EXPECT_THAT(book.left_out(start + 500ms).topics, UnorderedElementsAre("dead", "large"));
+    book.failed(1, SendFailure::passing, start + 30s);
+    EXPECT_THAT(book.left_out(start + 30s).topics, IsEmpty());
     book.add({sized(3, "large", 200)});
-    EXPECT_THAT(sendable(book), ElementsAre(3));
-    for (const std::int64_t position : {2, 3}) book.delivered(position, start);
+    EXPECT_THAT(sendable(book, start + 30s), ElementsAre(3));
+    for (const std::int64_t position : {2, 3}) book.delivered(position, start + 31s);
     EXPECT_TRUE(book.empty());
     EXPECT_EQ(book.room_bytes(), RelayBook::Limits().bytes) << "it gave back as much as it took";
 }
