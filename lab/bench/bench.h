@@ -14,6 +14,8 @@
 
 namespace onceward::bench {
 
+class LoadedLedger;
+
 struct Side {
     std::string name;
     std::function<Measurement()> run;
@@ -82,9 +84,9 @@ class Bench {
     Side consumed(const Topic& topic, const Plan& plan, std::optional<std::int64_t> part = {});
     // Each side once in each round.
     std::vector<std::vector<Measurement>> in_turn(const std::vector<Side>& sides);
-    // In a ledger that is loaded; its tables are kept.
+    // In a loaded ledger, without the claims of earlier runs.
     Measurement consume_loaded(
-        Tables& tables, const Topic& topic, const Plan& by,
+        const LoadedLedger& ledger, Tables& tables, const Topic& topic, const Plan& by,
         const std::function<void()>& meanwhile = [] {});
     // A worker's process over the tables' ledger is killed; seconds to another one's first commit.
     double after_a_kill(Tables& tables);

@@ -29,9 +29,10 @@ Connection hold_snapshot(ConnectionOptions options) {
 }  // namespace
 
 // The keys are others in each run.
-Measurement Bench::consume_loaded(Tables& tables, const Topic& topic, const Plan& by,
-                                  const std::function<void()>& meanwhile) {
+Measurement Bench::consume_loaded(const LoadedLedger& ledger, Tables& tables, const Topic& topic,
+                                  const Plan& by, const std::function<void()>& meanwhile) {
     const Workload& workload = topic.workload();
+    ledger.forget_new_claims();
     tables.begin_anew();
     Measurement run = consume(setup_.place, workload, by, tables, workload.messages, meanwhile);
     tables.expect_rows(plain_table, distinct_keys(workload));
@@ -79,13 +80,10 @@ std::vector<RowResult> Bench::loaded(const std::vector<std::string>& rows) {
     if (wanted("7")) {
         Side empty = consumed(plain(), plan(Claims::log));
         empty.name = "an empty ledger";
-        const std::vector<Side> sides{{"the loaded ledger",
-                                       [&] {
-                                           ledger.forget_new_claims();
-                                           return consume_loaded(tables, plain(),
-                                                                 plan(Claims::log));
-                                       }},
-                                      empty};
+        const Plan by = plan(Claims::log);
+        const std::vector<Side> sides{
+            {"the loaded ledger", [&] { return consume_loaded(ledger, tables, plain(), by); }},
+            empty};
         const auto runs = in_turn(sides);
         RowResult result = begin("7", consumed_setting() + ", no duplicates, one worker; " + held +
                                           ", and no others when a run begins");
@@ -124,9 +122,8 @@ RowResult Bench::purge() {
         const std::vector<std::function<void()>> meanwhile{
             [] {}, [&] { purges.push_back(ledger.purge()); }};
         for (std::size_t i = 0; i < 2; ++i) {
-            ledger.forget_new_claims();
             const Connection snapshot = hold_snapshot(tables.options());
-            runs[i].push_back(consume_loaded(tables, *topic, by, meanwhile[i]));
+            runs[i].push_back(consume_loaded(ledger, tables, *topic, by, meanwhile[i]));
             say(names[i], runs[i].back());
         }
         dead.push_back(static_cast<double>(ledger.dead_rows()));

@@ -32,9 +32,9 @@ RowResult Bench::merging() {
             const std::vector<std::function<void()>> meanwhile{
                 [] {}, [&] { seconds.push_back(ledger.merge()); }};
             for (std::size_t i = 0; i < 2; ++i) {
-                ledger.forget_new_claims();
                 const std::int64_t before = ledger.segment_reads();
-                runs[i].push_back(consume_loaded(tables, *topic, plan(Claims::log), meanwhile[i]));
+                runs[i].push_back(
+                    consume_loaded(ledger, tables, *topic, plan(Claims::log), meanwhile[i]));
                 say(names[i], runs[i].back());
                 if (i == 1) continue;
                 reads.push_back(static_cast<double>(ledger.segment_reads() - before) /
