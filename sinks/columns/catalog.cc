@@ -1,5 +1,6 @@
 #include "sinks/columns/catalog.h"
 
+#include "dedup/base/text.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -95,8 +96,8 @@ void limit(TypeKind kind, int modifier, ColumnType& type) {
         type.precision = packed >> 16 & 0xffff;
         type.scale = ((packed & 0x7ff) ^ 0x400) - 0x400;  // 11 bits with a sign
     }
-    const bool time = kind == TypeKind::time || kind == TypeKind::timestamp ||
-                      kind == TypeKind::timestamptz;
+    const bool time =
+        kind == TypeKind::time || kind == TypeKind::timestamp || kind == TypeKind::timestamptz;
     if (time && modifier >= 0 && modifier < type.second_digits) type.second_digits = modifier;
 }
 
@@ -128,6 +129,12 @@ std::optional<ColumnType> resolve(const std::map<std::uint32_t, CatalogType>& ty
     return type;
 }
 
+// What a relation is belongs to its fingerprint, so a table of another kind has another one.
+std::string fingerprint_query(char kind) {
+    return replaced(std::string(sql::sink_fingerprint), "{partitions}",
+                    kind == 'p' ? sql::sink_fingerprint_partitions : "NULL::bigint");
+}
+
 }  // namespace
 
 std::string quoted_identifier(std::string_view name) {
@@ -151,9 +158,10 @@ std::optional<CatalogTable> read_table(Connection& connection, const std::string
     table.name = relation.text(0, 2);
     table.quoted_name =
         connection.quote_identifier(table.schema) + "." + connection.quote_identifier(table.name);
-    // Read before the columns, so that a change between the two reads shows at the first write.
-    table.fingerprint = connection.query(sql::sink_fingerprint, {table.quoted_name}).text(0, 0);
     table.kind = relation.letter(0, 3);
+    table.fingerprint_query = fingerprint_query(table.kind);
+    // Read before the columns, so that a change between the two reads shows at the first write.
+    table.fingerprint = connection.query(table.fingerprint_query, {table.quoted_name}).text(0, 0);
     table.persistence = relation.letter(0, 4);
     table.has_rules = relation.boolean(0, 5);
     table.row_security = relation.boolean(0, 6);

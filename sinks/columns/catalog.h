@@ -57,7 +57,8 @@ struct CatalogTable {
     std::vector<std::vector<std::string>> unique_keys;
     std::vector<std::string> unsafe_partitions;
     std::optional<CitusTable> citus;  // if Citus manages the table
-    std::string fingerprint;          // see schemas/queries/sink/sink_fingerprint.sql
+    std::string fingerprint_query;    // sink_fingerprint.sql, for a table of this kind
+    std::string fingerprint;
 };
 
 // Schema and name of `name` or `schema.name`: the schema is the part before the first point, or ''.
@@ -105,8 +106,8 @@ struct ColumnType {
     // is below 0, the last digits before the point are zeros.
     int precision = 0;
     int scale = 0;
-    int second_digits = 6;   // of time(n) and timestamp(n): digits of a second after the point
-    std::string name;        // as PostgreSQL prints it, for messages
+    int second_digits = 6;  // of time(n) and timestamp(n): digits of a second after the point
+    std::string name;       // as PostgreSQL prints it, for messages
     std::shared_ptr<const ColumnType> element;  // of an array
 };
 

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "dedup/base/nearest_name.h"
+#include "dedup/base/text.h"
 #include "dedup/sink/sink.h"
+#include "schemas/queries.h"
 #include "sinks/columns/conversion_check.h"
 #include "sinks/columns/convert.h"
 
@@ -81,9 +83,9 @@ class Judge {
             say("has column `" + column.name + "` of type " + column.type_name + ", which " +
                 fault);
         }
-        const bool record_time =
-            wanted.conversion.steps.empty() &&
-            wanted.source.kind == FieldSource::Kind::metadata && wanted.source.text == "timestamp";
+        const bool record_time = wanted.conversion.steps.empty() &&
+                                 wanted.source.kind == FieldSource::Kind::metadata &&
+                                 wanted.source.text == "timestamp";
         const bool holds_time = type->kind == TypeKind::timestamptz ||
                                 type->kind == TypeKind::timestamp || type->kind == TypeKind::text ||
                                 type->kind == TypeKind::json || type->kind == TypeKind::jsonb;
@@ -265,8 +267,8 @@ TablePlan make_plan(const TableSinkOptions& options, const CatalogTable& table) 
     TablePlan plan;
     plan.upserts = options.mode == TableSinkOptions::Mode::upsert;
     plan.values = table.citus || options.transport == TableSinkOptions::Transport::values;
-    plan.tuples = !plan.upserts &&
-                  (plan.values || options.transport == TableSinkOptions::Transport::copy);
+    plan.tuples =
+        !plan.upserts && (plan.values || options.transport == TableSinkOptions::Transport::copy);
     if (table.citus) plan.note = to_text(*table.citus) + ": rows go by INSERT ... VALUES";
     plan.column_at.assign(table.columns.size(), -1);
     for (std::size_t field = 0; field < options.columns.size(); ++field) {
@@ -294,6 +296,9 @@ TablePlan make_plan(const TableSinkOptions& options, const CatalogTable& table) 
     plan.row_type = table.row_type;
     plan.row_array_type = table.row_array_type;
     plan.fingerprint = table.fingerprint;
+    plan.fingerprint_query = table.fingerprint_query;
+    plan.unchanged =
+        replaced(std::string(sql::sink_unchanged), "{fingerprint}", plan.fingerprint_query);
     write_pieces(options, table, plan);
     return plan;
 }

@@ -40,7 +40,9 @@ struct TablePlan {
     std::vector<int> column_at;             // for each live column its index in `columns`, or -1
     std::uint32_t row_type = 0;
     std::uint32_t row_array_type = 0;
-    std::string fingerprint;
+    std::string fingerprint;        // of the table that this plan was made for
+    std::string fingerprint_query;  // asks for the fingerprint of now
+    std::string unchanged;          // fails if that is another one
     // Pieces of the statements in schemas/queries/sink_*.sql.
     std::string table;
     std::string column_list;  // "a", "b"

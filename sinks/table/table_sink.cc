@@ -95,7 +95,7 @@ void guard_table(Transaction& transaction, const TablePlan& plan,
     // DANGER: check in a statement of its own, after the lock. Its snapshot then cannot be older
     // than a change that the lock waited for.
     const QueryResult now = std::move(transaction.pipelined(
-        {{sql::sink_lock, none, plan.pieces}, {sql::sink_fingerprint, table, {}}}, meanwhile)[1]);
+        {{sql::sink_lock, none, plan.pieces}, {plan.fingerprint_query, table, {}}}, meanwhile)[1]);
     if (now.rows() == 0 || now.text(0, 0) != plan.fingerprint) {
         throw SinkMismatch("table " + plan.table +
                            " was changed since it was read; it is read again");
@@ -237,8 +237,6 @@ void TableSink::write(Transaction& transaction, const BatchContext&,
 // to the types of a changed table, and round them.
 std::optional<std::vector<SinkStatement>> TableSink::at_once(
     const BatchContext&, std::span<const Message* const> messages) {
-    static const std::string unchanged =
-        replaced(std::string(sql::sink_unchanged), "{fingerprint}", sql::sink_fingerprint);
     const Numbered* const numbered = current();
     const TablePlan& plan = numbered->plan;
     if (!can_be_at_once(plan)) return std::nullopt;
@@ -246,7 +244,7 @@ std::optional<std::vector<SinkStatement>> TableSink::at_once(
     std::deque<std::string> again;
     take_numbers(numbered->number, plan, messages, rows, again);
     std::vector<SinkStatement> statements = row_statements(plan, rows);
-    statements.push_back({unchanged, {plan.table, plan.fingerprint}});
+    statements.push_back({plan.unchanged, {plan.table, plan.fingerprint}});
     return statements;
 }
 
