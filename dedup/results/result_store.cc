@@ -1,8 +1,8 @@
 #include "dedup/results/result_store.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
-#include <numeric>
 #include <stdexcept>
 
 #include "schemas/queries.h"
@@ -13,6 +13,70 @@ namespace {
 MessageResult::Kind kind_of(std::string_view text) {
     return text == to_text(MessageResult::Kind::failed) ? MessageResult::Kind::failed
                                                         : MessageResult::Kind::done;
+}
+
+// Each number of rows up to this is a prepared statement of its own.
+constexpr std::size_t most_in_few = 8;
+
+// The rows of VALUES, in the order in which insert_few() adds their values.
+std::string few_rows(std::size_t count) {
+    constexpr std::array<std::string_view, 7> types{"uuid",    "uuid",        "bytea", "text",
+                                                    "integer", "text::jsonb", "bytea"};
+    std::string rows;
+    std::size_t number = 0;
+    for (std::size_t row = 0; row < count; ++row) {
+        std::string values;
+        for (const std::string_view type : types) {
+            values.append(values.empty() ? "$" : ", $").append(std::to_string(++number));
+            values.append("::").append(type);
+        }
+        rows.append(rows.empty() ? "(" : ", (").append(values).append(")");
+    }
+    return rows;
+}
+
+Connection::Planned insert_few(std::span<const ResultStore::Stored* const> results) {
+    Parameters values;
+    for (const ResultStore::Stored* stored : results) {
+        values.digest(stored->digest);
+        if (stored->attempt) {
+            values.digest(*stored->attempt);
+        } else {
+            values.null();
+        }
+        values.bytes(stored->tenant)
+            .text(to_text(stored->result.kind))
+            .integer(stored->result.status)
+            .text(headers_json(stored->result.headers))
+            .bytes(stored->result.body);
+    }
+    return {sql::results_insert_few, std::move(values), {{"rows", few_rows(results.size())}}};
+}
+
+Connection::Planned insert_arrays(std::span<const ResultStore::Stored* const> results) {
+    std::vector<Digest> digests;
+    std::vector<std::optional<Digest>> attempts;
+    std::vector<std::optional<std::string_view>> tenants, kinds, headers, bodies;
+    std::vector<std::int32_t> statuses;
+    std::vector<std::string> header_texts;
+    header_texts.reserve(results.size());
+    for (const ResultStore::Stored* stored : results) {
+        digests.push_back(stored->digest);
+        attempts.push_back(stored->attempt);
+        tenants.emplace_back(stored->tenant);
+        kinds.emplace_back(to_text(stored->result.kind));
+        statuses.push_back(stored->result.status);
+        headers.emplace_back(header_texts.emplace_back(headers_json(stored->result.headers)));
+        bodies.emplace_back(stored->result.body);
+    }
+    return {sql::results_insert,
+            Parameters{digests, attempts}
+                .byte_strings(tenants)
+                .texts(kinds)
+                .small_integers(statuses)
+                .texts(headers)
+                .byte_strings(bodies),
+            {}};
 }
 
 }  // namespace
@@ -123,33 +187,14 @@ void ResultStore::note(std::span<const Stored> results, std::int64_t generation)
 Connection::Planned ResultStore::insert_of(std::span<const Stored> results,
                                            std::int64_t generation) const {
     // In the same order in all transactions: with a log's claims, two that store one key meet here.
-    std::vector<std::size_t> order(results.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::ranges::sort(order, {}, [&](std::size_t at) { return results[at].digest; });
-    std::vector<Digest> digests;
-    std::vector<std::optional<Digest>> attempts;
-    std::vector<std::optional<std::string_view>> tenants, kinds, headers, bodies;
-    std::vector<std::int32_t> statuses;
-    std::vector<std::string> header_texts;
-    header_texts.reserve(results.size());
-    for (const std::size_t at : order) {
-        const Stored& stored = results[at];
-        digests.push_back(stored.digest);
-        attempts.push_back(stored.attempt);
-        tenants.emplace_back(stored.tenant);
-        kinds.emplace_back(to_text(stored.result.kind));
-        statuses.push_back(stored.result.status);
-        headers.emplace_back(header_texts.emplace_back(headers_json(stored.result.headers)));
-        bodies.emplace_back(stored.result.body);
-    }
-    return {sql::results_insert,
-            Parameters{digests, attempts}
-                .byte_strings(tenants)
-                .texts(kinds)
-                .small_integers(statuses)
-                .texts(headers)
-                .byte_strings(bodies),
-            {{"ledger", std::to_string(ledger_)}, {"generation", std::to_string(generation)}}};
+    std::vector<const Stored*> ordered;
+    for (const Stored& stored : results) ordered.push_back(&stored);
+    std::ranges::sort(ordered, {}, [](const Stored* stored) { return stored->digest; });
+    Connection::Planned insert =
+        ordered.size() <= most_in_few ? insert_few(ordered) : insert_arrays(ordered);
+    insert.names.emplace_back("ledger", std::to_string(ledger_));
+    insert.names.emplace_back("generation", std::to_string(generation));
+    return insert;
 }
 
 std::vector<ResultStore::Row> ResultStore::read(Connection& connection, const State& state,

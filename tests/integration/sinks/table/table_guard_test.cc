@@ -99,6 +99,18 @@ TEST_F(AtOnce, RulesAndRowSecurityThatTheTableGetsAreSeen) {
     EXPECT_THROW(commit(messages_), SinkMismatch);
 }
 
+// Its rows would not survive a crash that the offsets survive.
+TEST_F(AtOnce, APartitionThatIsUnloggedIsSeen) {
+    database().execute(
+        "DROP TABLE target; CREATE TABLE target (id integer, amount bigint) PARTITION BY LIST (id);"
+        "CREATE TABLE one PARTITION OF target FOR VALUES IN (1);"
+        "GRANT SELECT, INSERT ON target TO " +
+        std::string(worker_role));
+    prepare();
+    expect_refused_after("CREATE UNLOGGED TABLE two PARTITION OF target FOR VALUES IN (2)");
+    EXPECT_THROW(commit(messages_), SinkMismatch);
+}
+
 TEST_F(AtOnce, AChangedTableTakesNothingWhereItsColumnsMayNotBeSelected) {
     database().execute("REVOKE SELECT ON target FROM " + std::string(worker_role));
     sink_.reset();
