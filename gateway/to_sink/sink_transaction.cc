@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "dedup/claims/distinct_claims.h"
 #include "schemas/queries.h"
@@ -9,8 +10,10 @@
 namespace onceward {
 namespace {
 
-// More requests are cheaper by COPY and arrays, whose round trips they share.
-constexpr std::size_t most_at_once = 32;
+constexpr std::size_t most_at_once = 256;
+// More than these are written at once only after a batch in which all was new and nothing refused:
+// if one of many is known or refused, all of them are written twice.
+constexpr std::size_t most_untried = 32;
 // Limits each statement of a round trip. A request with a key that another one has just claimed
 // waits no longer than this before it gets the answer "in flight".
 constexpr std::chrono::milliseconds longest_at_once{200};
@@ -25,8 +28,10 @@ void ask_now(std::span<RequestInBatch* const> requests) {
 Settlement SinkTransaction::attempt(Connection& connection,
                                     std::span<RequestInBatch* const> requests,
                                     std::chrono::milliseconds patience) {
-    if (may_be_at_once(requests) && presumption_.presumes_new() &&
+    const std::size_t most = std::exchange(all_were_new_, false) ? most_at_once : most_untried;
+    if (may_be_at_once(requests) && presumption_.presumes_new() && requests.size() <= most &&
         land_at_once(connection, requests, patience)) {
+        all_were_new_ = true;
         return Settlement::settled;
     }
     UnfencedTransaction unfenced = begin(connection, requests);
@@ -42,15 +47,17 @@ Settlement SinkTransaction::attempt(Connection& connection,
         unfenced.apply([&](Transaction& transaction) { return write(transaction, fresh); });
     }
     ask_now(requests);
-    return unfenced.land([&](Transaction& transaction) { replay(transaction, known); });
+    const Settlement settlement =
+        unfenced.land([&](Transaction& transaction) { replay(transaction, known); });
+    all_were_new_ = settlement == Settlement::settled && fresh.size() == requests.size();
+    return settlement;
 }
 
 // Not with a log, which decides at its end. A request that is in doubt may be its own duplicate. A
 // key that is probably known would fail here, and the next batches would then be processed step by
 // step too.
 bool SinkTransaction::may_be_at_once(std::span<RequestInBatch* const> requests) const {
-    return parts_.table && requests.size() <= most_at_once &&
-           std::ranges::none_of(requests, [](const RequestInBatch* request) {
+    return parts_.table && std::ranges::none_of(requests, [](const RequestInBatch* request) {
                return request->in_doubt || request->is_known;
            });
 }
@@ -58,9 +65,13 @@ bool SinkTransaction::may_be_at_once(std::span<RequestInBatch* const> requests) 
 bool SinkTransaction::land_at_once(Connection& connection,
                                    std::span<RequestInBatch* const> requests,
                                    std::chrono::milliseconds patience) try {
+    std::vector<const Message*> messages;
+    for (RequestInBatch* request : requests) messages.push_back(&request->message());
+    auto rows = parts_.sink.at_once(parts_.context, messages);
+    if (!rows) return false;
     UnfencedTransaction unfenced = begin(connection, requests);
     const auto limit = std::min(longest_at_once, connection.options().statement_timeout);
-    auto statements = statements_at_once(requests, patience, limit);
+    auto statements = statements_at_once(requests, std::move(*rows), patience, limit);
     if (!statements) return false;
     unfenced.land_at_once(std::move(*statements));
     presumption_.was_right();
@@ -76,16 +87,13 @@ bool SinkTransaction::land_at_once(Connection& connection,
 }
 
 std::optional<std::vector<Connection::Planned>> SinkTransaction::statements_at_once(
-    std::span<RequestInBatch* const> requests, std::chrono::milliseconds patience,
-    std::chrono::milliseconds limit) {
+    std::span<RequestInBatch* const> requests, std::vector<SinkStatement> rows,
+    std::chrono::milliseconds patience, std::chrono::milliseconds limit) {
     std::vector<Message*> messages;
     for (RequestInBatch* request : requests) messages.push_back(&request->message());
     const DistinctClaims folded(messages);
     auto claims = parts_.claims.claim_as_new(folded.claims());
     if (!claims) return std::nullopt;
-    const std::vector<const Message*> written(messages.begin(), messages.end());
-    auto rows = parts_.sink.at_once(parts_.context, written);
-    if (!rows) return std::nullopt;
     auto results = parts_.results.put_as_new(claims->generation, answer(requests, {}));
     if (!results) return std::nullopt;
     // Only the step by step transaction tells waiting requests that their key is worked on, so
@@ -93,7 +101,7 @@ std::optional<std::vector<Connection::Planned>> SinkTransaction::statements_at_o
     std::vector<Connection::Planned> all{
         {sql::claims_lock_shortly,
          {*parts_.table, std::to_string(patience.count()), std::to_string(limit.count())}}};
-    for (auto* more : {&claims->statements, &*rows}) {
+    for (auto* more : {&claims->statements, &rows}) {
         all.insert(all.end(), std::move_iterator(more->begin()), std::move_iterator(more->end()));
     }
     all.push_back(std::move(*results));

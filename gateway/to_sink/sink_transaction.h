@@ -85,8 +85,8 @@ class SinkTransaction {
     bool land_at_once(Connection& connection, std::span<RequestInBatch* const> requests,
                       std::chrono::milliseconds patience);
     std::optional<std::vector<Connection::Planned>> statements_at_once(
-        std::span<RequestInBatch* const> requests, std::chrono::milliseconds patience,
-        std::chrono::milliseconds limit);
+        std::span<RequestInBatch* const> requests, std::vector<SinkStatement> rows,
+        std::chrono::milliseconds patience, std::chrono::milliseconds limit);
     std::vector<ResultStore::Stored> answer(std::span<RequestInBatch* const> fresh,
                                             std::vector<MessageResult> results) const;
     std::optional<Claimed> sort(UnfencedTransaction& unfenced,
@@ -100,6 +100,7 @@ class SinkTransaction {
     void replay(Transaction& transaction, std::span<RequestInBatch* const> known);
     Parts parts_;
     NewKeysPresumption presumption_;  // that all keys are new
+    bool all_were_new_ = false;       // in the last batch, and the sink took all
     std::optional<std::chrono::milliseconds> lock_wait_;
     Origin origin_ = Origin::ours;
     bool claiming_ = false;

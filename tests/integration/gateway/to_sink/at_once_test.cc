@@ -133,6 +133,20 @@ TEST_F(AtOnceTest, ARepeatAmongNewKeysKeepsNoneOfThemBack) {
     EXPECT_EQ(rows(), 3);
 }
 
+// If one of many is known, all of them would be written twice.
+TEST_F(AtOnceTest, ManyTogetherNeedNoCareOnlyAfterABatchOfNewKeys) {
+    batcher_ = std::make_unique<SinkBatcher>(options());
+    const auto ask_many = [&](const std::string& name) {
+        std::vector<std::pair<std::string, std::string>> requests;
+        for (int i = 0; i < 100; ++i) requests.emplace_back(name + std::to_string(i), "body");
+        for (auto& answer : submit(requests)) EXPECT_EQ(answer.get(), "fresh");
+        return std::pair(ways_.at_once.exchange(0), ways_.with_care.exchange(0));
+    };
+    EXPECT_EQ(ask_many("a"), std::pair(0, 1));
+    EXPECT_EQ(ask_many("b"), std::pair(1, 0));
+    EXPECT_EQ(rows(), 200);
+}
+
 TEST_F(AtOnceTest, WhatTheSinkRefusesHoldsNoKeyAndTheOthersLand) {
     start(options());
     auto answers = submit({{"a", "body"}, {"x", "bad"}, {"b", "body"}});
