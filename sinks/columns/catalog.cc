@@ -96,8 +96,8 @@ void limit(TypeKind kind, int modifier, ColumnType& type) {
         type.precision = packed >> 16 & 0xffff;
         type.scale = ((packed & 0x7ff) ^ 0x400) - 0x400;  // 11 bits with a sign
     }
-    const bool time =
-        kind == TypeKind::time || kind == TypeKind::timestamp || kind == TypeKind::timestamptz;
+    const bool time = kind == TypeKind::time || kind == TypeKind::timestamp ||
+                      kind == TypeKind::timestamptz;
     if (time && modifier >= 0 && modifier < type.second_digits) type.second_digits = modifier;
 }
 

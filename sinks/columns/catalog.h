@@ -106,8 +106,8 @@ struct ColumnType {
     // is below 0, the last digits before the point are zeros.
     int precision = 0;
     int scale = 0;
-    int second_digits = 6;  // of time(n) and timestamp(n): digits of a second after the point
-    std::string name;       // as PostgreSQL prints it, for messages
+    int second_digits = 6;   // of time(n) and timestamp(n): digits of a second after the point
+    std::string name;        // as PostgreSQL prints it, for messages
     std::shared_ptr<const ColumnType> element;  // of an array
 };
 

@@ -83,9 +83,9 @@ class Judge {
             say("has column `" + column.name + "` of type " + column.type_name + ", which " +
                 fault);
         }
-        const bool record_time = wanted.conversion.steps.empty() &&
-                                 wanted.source.kind == FieldSource::Kind::metadata &&
-                                 wanted.source.text == "timestamp";
+        const bool record_time =
+            wanted.conversion.steps.empty() &&
+            wanted.source.kind == FieldSource::Kind::metadata && wanted.source.text == "timestamp";
         const bool holds_time = type->kind == TypeKind::timestamptz ||
                                 type->kind == TypeKind::timestamp || type->kind == TypeKind::text ||
                                 type->kind == TypeKind::json || type->kind == TypeKind::jsonb;
@@ -267,8 +267,8 @@ TablePlan make_plan(const TableSinkOptions& options, const CatalogTable& table) 
     TablePlan plan;
     plan.upserts = options.mode == TableSinkOptions::Mode::upsert;
     plan.values = table.citus || options.transport == TableSinkOptions::Transport::values;
-    plan.tuples =
-        !plan.upserts && (plan.values || options.transport == TableSinkOptions::Transport::copy);
+    plan.tuples = !plan.upserts &&
+                  (plan.values || options.transport == TableSinkOptions::Transport::copy);
     if (table.citus) plan.note = to_text(*table.citus) + ": rows go by INSERT ... VALUES";
     plan.column_at.assign(table.columns.size(), -1);
     for (std::size_t field = 0; field < options.columns.size(); ++field) {
