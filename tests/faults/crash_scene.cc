@@ -68,7 +68,7 @@ void CrashScene::write_configuration() {
     const std::string bootstrap_servers = options_.bootstrap_servers.empty()
                                               ? support::kafka_bootstrap_servers()
                                               : options_.bootstrap_servers;
-    const std::string dsn = options_.dsn.empty() ? schema_.server().worker_dsn : options_.dsn;
+    const std::string dsn = schema_.server().worker_dsn + options_.dsn_more;
     file << "group: " << group_ << "\nkafka:\n  bootstrap_servers: " << bootstrap_servers << "\n"
          << options_.kafka_more << "  properties:\n";
     for (const auto& [name, value] : properties) file << "    " << name << ": " << value << "\n";

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds patience{60'000};
 struct SceneOptions {
     std::string bootstrap_servers;         // default: the shared broker's, without TLS
     support::Properties kafka_properties;  // over ours
-    std::string dsn;                       // default: the least-privilege role's
+    std::string dsn_more;                  // after the least-privilege role's dsn: the last wins
     bool create_topic = true;
     std::string drain_timeout = "1s";
     // Longer than what a test blocks on purpose.
@@ -66,6 +66,7 @@ class CrashScene {
     support::Database& database() { return schema_.database(); }
     const std::string& topic() const { return topic_; }
     const std::string& schema() const { return schema_.name(); }
+    const support::PostgresAddress& server() const { return schema_.server(); }
     std::mt19937_64& random() { return random_; }
     // The end of the last worker's log, for a failure's message.
     std::string last_log() const;

@@ -36,7 +36,7 @@ int offsets(CrashScene& scene, std::vector<std::string> arguments) {
     options.command = {ONCEWARD_EXECUTABLE, "offsets"};
     options.command.insert(options.command.end(), arguments.begin(), arguments.end());
     for (const std::string& common :
-         {std::string("--dsn"), support::postgres().worker_dsn, std::string("--schema"),
+         {std::string("--dsn"), scene.server().worker_dsn, std::string("--schema"),
           scene.schema(), std::string("--group"),
           scene.database().value("SELECT min(consumer_group) FROM fences"), std::string("--topic"),
           scene.topic(), std::string("--partition"), std::to_string(bombed)}) {

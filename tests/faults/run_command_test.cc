@@ -51,7 +51,7 @@ TEST(RunCommand, ConsumesOverTlsWithEachSaslMechanism) {
 
 TEST(RunCommand, AWrongPasswordIsSaidAndNotShown) {
     SceneOptions options;
-    options.dsn = support::postgres().worker_dsn + " password=guessed-secret";
+    options.dsn_more = " password=guessed-secret";
     CrashScene scene(support::seed(), options);
     ChildProcess worker = scene.start_worker();
     EXPECT_TRUE(scene.logged("password authentication failed", patience)) << scene.last_log();
@@ -142,7 +142,7 @@ TEST(RunCommand, DrainsOnSigtermAndLeavesAtOnceOnASecondOne) {
     options.kafka_properties = {{"max.poll.interval.ms", "60000"}};
     CrashScene scene(support::seed(), options);
     scene.send(1000);
-    support::Database blocker(support::postgres().dsn);
+    support::Database blocker(scene.server().dsn);
     blocker.execute("BEGIN; LOCK TABLE " + scene.schema() + ".payments");
     ChildProcess worker = scene.start_worker();
     const auto waits = [&] {
@@ -170,7 +170,7 @@ TEST(RunCommand, ABatchInFlightLandsBeforeSigtermEndsIt) {
     options.kafka_properties = {{"max.poll.interval.ms", "60000"}};
     CrashScene scene(support::seed(), options);
     scene.send(200);
-    support::Database blocker(support::postgres().dsn);
+    support::Database blocker(scene.server().dsn);
     blocker.execute("BEGIN; LOCK TABLE " + scene.schema() + ".payments");
     ChildProcess worker = scene.start_worker();
     const auto waits = [&] {
@@ -193,12 +193,12 @@ TEST(RunCommand, ABatchInFlightLandsBeforeSigtermEndsIt) {
 
 // PostgreSQL has a proxy that lets nothing through for longer than the time-outs.
 TEST(RunCommand, ABlackHoleInFrontOfPostgresLosesNothing) {
-    const std::string dsn = support::postgres().worker_dsn;
+    const std::string& dsn = support::postgres().dsn;
     support::CuttingProxy proxy(
         support::CuttingProxy::Protocol::postgres,
         static_cast<std::uint16_t>(std::stoi(dsn.substr(dsn.find("port=") + 5))));
     SceneOptions options;
-    options.dsn = dsn + " connect_timeout=2 port=" + std::to_string(proxy.port());
+    options.dsn_more = " connect_timeout=2 port=" + std::to_string(proxy.port());
     CrashScene scene(support::seed(), options);
     scene.send(1000);
     ChildProcess worker = scene.start_worker();

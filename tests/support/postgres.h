@@ -29,11 +29,17 @@ void create_worker_role(const std::string& superuser_dsn);
 // synchronous_standby_names is no proof: only the checkpointer's own reload makes commits wait.
 bool commits_wait_for_a_standby(const std::string& superuser_dsn);
 
-// A migrated schema with a name of its own, dropped by the destructor. Declare it before the
-// sessions that use it.
+// A migrated schema, dropped by the destructor. Declare it before the sessions that use it.
 class FreshSchema {
   public:
-    explicit FreshSchema(PostgresAddress server = postgres());
+    // In a database of its own on the executable's private server: a copy of one that was migrated
+    // once. 94 small tests take 7 s of processor time with copies and 15 s with migrations. The
+    // schema has the same name in all copies of an executable. A copy is dropped when the next one
+    // is made. On a given server this does as the other constructor, since a database with an
+    // extension such as Citus cannot be copied.
+    FreshSchema();
+    // In a database that exists, and with a name of its own.
+    explicit FreshSchema(PostgresAddress server);
     ~FreshSchema();
     FreshSchema(const FreshSchema&) = delete;
     FreshSchema& operator=(const FreshSchema&) = delete;
@@ -51,8 +57,11 @@ class FreshSchema {
     Database& database() { return *database_; }
 
   private:
+    void connect();
+
     PostgresAddress server_;
     std::string name_;
+    std::string copy_;  // the database; empty if it is not ours
     std::unique_ptr<Database> database_;
 };
 

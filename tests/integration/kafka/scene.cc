@@ -26,7 +26,8 @@ constexpr const char* effect_columns =
 
 Scene::Scene(SceneOptions options)
     : options_(std::move(options)),
-      schema_(options_.postgres.dsn.empty() ? support::postgres() : options_.postgres),
+      schema_(options_.postgres.dsn.empty() ? support::FreshSchema()
+                                            : support::FreshSchema(options_.postgres)),
       kafka_(options_.kafka == nullptr ? support::kafka() : *options_.kafka),
       bootstrap_servers_(options_.bootstrap_servers.empty() ? support::kafka_bootstrap_servers()
                                                             : options_.bootstrap_servers),

@@ -348,7 +348,7 @@ TEST_F(Retention, OneSessionAtATimeLooksAtALedger) {
 }
 
 TEST_F(Retention, LeadersOfTwoSchemasAreNoRivals) {
-    FreshSchema neighbour;
+    FreshSchema neighbour(schema_.server());
     Connection other(neighbour.worker());
     ASSERT_TRUE(other.query(sql::retention_leader, Parameters{}.text(std::to_string(ledger_)))
                     .boolean(0, 0));

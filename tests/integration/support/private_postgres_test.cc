@@ -136,11 +136,34 @@ TEST(FreshSchema, GivesTheWorkerWhatItNeedsAndNoMore) {
 TEST(FreshSchema, IsGoneAfterwards) {
     std::string name;
     {
-        support::FreshSchema schema;
+        const support::FreshSchema schema(support::postgres());
         name = schema.name();
     }
     Database database(support::postgres().dsn);
     EXPECT_EQ(database.value("SELECT to_regnamespace('" + name + "') IS NULL"), "t");
+}
+
+TEST(FreshSchema, ItsDatabaseIsGoneWhenTheNextOneIsThere) {
+    std::string name;
+    {
+        support::FreshSchema schema;
+        name = schema.database().value("SELECT current_database()");
+    }
+    const support::FreshSchema next;
+    EXPECT_EQ(Database(support::postgres().dsn)
+                  .number("SELECT count(*) FROM pg_database WHERE datname = '" + name + "'"),
+              0);
+}
+
+TEST(FreshSchema, HasNothingOfTheTestBeforeIt) {
+    {
+        support::FreshSchema schema;
+        schema.user_table("orders", "id bigint PRIMARY KEY");
+        schema.database().execute("DELETE FROM schema_migrations");
+    }
+    support::FreshSchema next;
+    EXPECT_EQ(next.database().value("SELECT to_regclass('orders') IS NULL"), "t");
+    EXPECT_GT(next.database().number("SELECT count(*) FROM schema_migrations"), 0);
 }
 
 }  // namespace
