@@ -30,6 +30,20 @@ std::string array_of(std::uint32_t element_type, bool has_null, const Values& va
 
 }  // namespace
 
+std::string rows_of_parameters(std::size_t rows, std::span<const std::string_view> types) {
+    std::string list;
+    std::size_t number = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+        list.append(row == 0 ? "(" : ", (");
+        for (std::size_t column = 0; column < types.size(); ++column) {
+            list.append(column == 0 ? "$" : ", $").append(std::to_string(++number));
+            if (!types[column].empty()) list.append("::").append(types[column]);
+        }
+        list.append(")");
+    }
+    return list;
+}
+
 Parameters& Parameters::add(std::uint32_t type, std::optional<std::string> value, int format) {
     slots_.push_back({type, std::move(value), format});
     return *this;

@@ -21,6 +21,10 @@ inline std::optional<std::string> unless_empty(const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);
 }
 
+// What follows VALUES in a statement of that many rows, such as `($1::uuid, $2), ($3::uuid, $4)`.
+// `types` has one entry for each column; for an empty one PostgreSQL finds the parameter's type.
+std::string rows_of_parameters(std::size_t rows, std::span<const std::string_view> types);
+
 // The values of a statement's $1, $2, ... Scalars go as text, arrays of digests and integers as
 // binary. Owns copies of what it is given; throws only std::bad_alloc.
 class Parameters {

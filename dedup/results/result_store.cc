@@ -5,6 +5,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "dedup/postgres/values.h"
 #include "schemas/queries.h"
 
 namespace onceward {
@@ -18,22 +19,9 @@ MessageResult::Kind kind_of(std::string_view text) {
 // Each number of rows up to this is a prepared statement of its own.
 constexpr std::size_t most_in_few = 8;
 
-// The rows of VALUES, in the order in which insert_few() adds their values.
-std::string few_rows(std::size_t count) {
-    constexpr std::array<std::string_view, 7> types{"uuid",    "uuid",        "bytea", "text",
-                                                    "integer", "text::jsonb", "bytea"};
-    std::string rows;
-    std::size_t number = 0;
-    for (std::size_t row = 0; row < count; ++row) {
-        std::string values;
-        for (const std::string_view type : types) {
-            values.append(values.empty() ? "$" : ", $").append(std::to_string(++number));
-            values.append("::").append(type);
-        }
-        rows.append(rows.empty() ? "(" : ", (").append(values).append(")");
-    }
-    return rows;
-}
+// The columns of results_insert_few.
+constexpr std::array<std::string_view, 7> types_of_few{
+    "uuid", "uuid", "bytea", "text", "integer", "text::jsonb", "bytea"};
 
 Connection::Planned insert_few(std::span<const ResultStore::Stored* const> results) {
     Parameters values;
@@ -50,7 +38,9 @@ Connection::Planned insert_few(std::span<const ResultStore::Stored* const> resul
             .text(headers_json(stored->result.headers))
             .bytes(stored->result.body);
     }
-    return {sql::results_insert_few, std::move(values), {{"rows", few_rows(results.size())}}};
+    return {sql::results_insert_few,
+            std::move(values),
+            {{"rows", rows_of_parameters(results.size(), types_of_few)}}};
 }
 
 Connection::Planned insert_arrays(std::span<const ResultStore::Stored* const> results) {

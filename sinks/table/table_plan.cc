@@ -6,6 +6,7 @@
 
 #include "dedup/base/nearest_name.h"
 #include "dedup/base/text.h"
+#include "dedup/postgres/values.h"
 #include "dedup/sink/sink.h"
 #include "schemas/queries.h"
 #include "sinks/columns/conversion_check.h"
@@ -184,21 +185,13 @@ std::string update_action(const TableSinkOptions& options, const TablePlan& plan
     return action;
 }
 
-// For these numbers of rows, ascending. Each of them is a statement to be prepared.
+// For these numbers of rows. Each of them is a statement to be prepared.
 std::vector<ValueLists> lists_of_values(std::size_t columns,
                                         const std::vector<std::size_t>& counts) {
+    const std::vector<std::string_view> types(columns);
     std::vector<ValueLists> lists;
-    std::string list;
-    std::size_t number = 0;
-    std::size_t rows = 0;
-    for (const std::size_t count : counts) {
-        for (; rows < count; ++rows) {
-            std::vector<std::string> row;
-            while (row.size() < columns) row.push_back("$" + std::to_string(++number));
-            list.append(list.empty() ? "(" : ", (").append(joined(row)).append(")");
-        }
-        lists.push_back({count, list});
-    }
+    for (const std::size_t count : counts)
+        lists.push_back({count, rows_of_parameters(count, types)});
     return lists;
 }
 
