@@ -11,12 +11,18 @@ namespace onceward {
 namespace {
 
 constexpr std::size_t most_at_once = 256;
-// More than these are written at once only after a batch in which all was new and nothing refused:
-// if one of many is known or refused, all of them are written twice.
+// More than these are written at once only if the last batch of more than these had no request that
+// is known or refused, and no batch has had one since. Otherwise many would often be written twice.
 constexpr std::size_t most_untried = 32;
-// Limits each statement of a round trip. A request with a key that another one has just claimed
-// waits no longer than this before it gets the answer "in flight".
-constexpr std::chrono::milliseconds longest_at_once{200};
+// A request with a key that another one has just claimed gets the answer "in flight" only after the
+// round trip. So each of its statements is limited, and the sink's also together.
+constexpr std::chrono::milliseconds longest_statement{200};
+constexpr std::chrono::milliseconds longest_rows{400};
+
+std::chrono::milliseconds limit_of_each(std::size_t statements) {
+    const auto share = longest_rows / static_cast<int>(std::max<std::size_t>(statements, 1));
+    return std::clamp(share, std::chrono::milliseconds(1), longest_statement);
+}
 
 void ask_now(std::span<RequestInBatch* const> requests) {
     const auto now = std::chrono::steady_clock::now();
@@ -28,10 +34,15 @@ void ask_now(std::span<RequestInBatch* const> requests) {
 Settlement SinkTransaction::attempt(Connection& connection,
                                     std::span<RequestInBatch* const> requests,
                                     std::chrono::milliseconds patience) {
-    const std::size_t most = std::exchange(all_were_new_, false) ? most_at_once : most_untried;
-    if (may_be_at_once(requests) && presumption_.presumes_new() && requests.size() <= most &&
+    const bool many = std::exchange(many_were_new_, false);
+    const bool whole = !std::exchange(searched_, false);
+    const auto all_new = [&] {
+        many_were_new_ = whole && (many || requests.size() > most_untried);
+    };
+    if (may_be_at_once(requests) && presumption_.presumes_new() &&
+        requests.size() <= (many ? most_at_once : most_untried) &&
         land_at_once(connection, requests, patience)) {
-        all_were_new_ = true;
+        all_new();
         return Settlement::settled;
     }
     UnfencedTransaction unfenced = begin(connection, requests);
@@ -49,7 +60,7 @@ Settlement SinkTransaction::attempt(Connection& connection,
     ask_now(requests);
     const Settlement settlement =
         unfenced.land([&](Transaction& transaction) { replay(transaction, known); });
-    all_were_new_ = settlement == Settlement::settled && fresh.size() == requests.size();
+    if (settlement == Settlement::settled && fresh.size() == requests.size()) all_new();
     return settlement;
 }
 
@@ -70,7 +81,8 @@ bool SinkTransaction::land_at_once(Connection& connection,
     auto rows = parts_.sink.at_once(parts_.context, messages);
     if (!rows) return false;
     UnfencedTransaction unfenced = begin(connection, requests);
-    const auto limit = std::min(longest_at_once, connection.options().statement_timeout);
+    const auto limit =
+        std::min(limit_of_each(rows->size()), connection.options().statement_timeout);
     auto statements = statements_at_once(requests, std::move(*rows), patience, limit);
     if (!statements) return false;
     unfenced.land_at_once(std::move(*statements));
@@ -114,6 +126,8 @@ std::optional<std::vector<Connection::Planned>> SinkTransaction::statements_at_o
 std::optional<std::vector<Refusal>> SinkTransaction::search(
     Connection& connection, std::span<RequestInBatch* const> requests,
     std::chrono::milliseconds patience, RefusalSearch& search, int earlier) {
+    many_were_new_ = false;
+    searched_ = true;
     UnfencedTransaction unfenced = begin(connection, requests);
     const auto sorted = sort(unfenced, requests, patience);
     if (!sorted) return std::nullopt;

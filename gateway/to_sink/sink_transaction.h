@@ -57,8 +57,8 @@ class SinkTransaction {
 
     // Returns `again` if a presumption did not hold; then nothing landed. REQUIRES: no two requests
     // have the same digest, none is rejected. If a claim waits longer than `patience`, it fails
-    // (55P03) while claiming() is true. Few requests are tried in one round trip first, as if all
-    // of their keys were new.
+    // (55P03) while claiming() is true. A few requests are tried in one round trip first, as if
+    // all of their keys were new; many only if many were new before.
     Settlement attempt(Connection& connection, std::span<RequestInBatch* const> requests,
                        std::chrono::milliseconds patience);
     // Finds the requests that the sink refuses, as RefusalSearch::run() says, and rolls back.
@@ -100,7 +100,8 @@ class SinkTransaction {
     void replay(Transaction& transaction, std::span<RequestInBatch* const> known);
     Parts parts_;
     NewKeysPresumption presumption_;  // that all keys are new
-    bool all_were_new_ = false;       // in the last batch, and the sink took all
+    bool many_were_new_ = false;      // and nothing was known or refused since
+    bool searched_ = false;           // the next attempt is the rest of a batch with a refusal
     std::optional<std::chrono::milliseconds> lock_wait_;
     Origin origin_ = Origin::ours;
     bool claiming_ = false;

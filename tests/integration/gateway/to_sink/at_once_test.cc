@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 // How often each of them was asked for statements, and how often it wrote with care.
 struct Ways {
     std::atomic<int> at_once{0}, with_care{0};
+    std::atomic<bool> statement_a_row{false};
 };
 
 // Keys and bodies into the table of an order_sink; no results.
@@ -35,7 +36,11 @@ class PlainSink final : public Sink {
     std::optional<std::vector<SinkStatement>> at_once(
         const BatchContext&, std::span<const Message* const> messages) override {
         ++ways_.at_once;
-        return std::vector<SinkStatement>{{insert_, rows(messages), {}}};
+        std::vector<SinkStatement> statements;
+        const std::size_t step = ways_.statement_a_row ? 1 : messages.size();
+        for (std::size_t at = 0; at < messages.size(); at += step)
+            statements.push_back({insert_, rows(messages.subspan(at, step)), {}});
+        return statements;
     }
 
   private:
@@ -79,7 +84,14 @@ class AtOnceTest : public ::testing::Test {
     void start(SinkBatcherOptions with) {
         batcher_ = std::make_unique<SinkBatcher>(std::move(with));
         ASSERT_EQ(ask("first"), "fresh");
-        ways_.with_care = 0;
+        ways_.at_once = ways_.with_care = 0;
+    }
+    // `count` together, with new keys; how they were written.
+    std::pair<int, int> ask_many(const std::string& name, int count = 100) {
+        std::vector<std::pair<std::string, std::string>> requests;
+        for (int i = 0; i < count; ++i) requests.emplace_back(name + std::to_string(i), "body");
+        for (auto& answer : submit(requests)) EXPECT_EQ(answer.get(), "fresh");
+        return {ways_.at_once.exchange(0), ways_.with_care.exchange(0)};
     }
     std::vector<std::future<std::string>> submit(
         const std::vector<std::pair<std::string, std::string>>& bodies_of_keys) {
@@ -136,15 +148,53 @@ TEST_F(AtOnceTest, ARepeatAmongNewKeysKeepsNoneOfThemBack) {
 // If one of many is known, all of them would be written twice.
 TEST_F(AtOnceTest, ManyTogetherNeedNoCareOnlyAfterABatchOfNewKeys) {
     batcher_ = std::make_unique<SinkBatcher>(options());
-    const auto ask_many = [&](const std::string& name) {
-        std::vector<std::pair<std::string, std::string>> requests;
-        for (int i = 0; i < 100; ++i) requests.emplace_back(name + std::to_string(i), "body");
-        for (auto& answer : submit(requests)) EXPECT_EQ(answer.get(), "fresh");
-        return std::pair(ways_.at_once.exchange(0), ways_.with_care.exchange(0));
-    };
     EXPECT_EQ(ask_many("a"), std::pair(0, 1));
-    EXPECT_EQ(ask_many("b"), std::pair(1, 0));
+    EXPECT_EQ(ask_many("b").first, 1);
     EXPECT_EQ(rows(), 200);
+    batcher_ = std::make_unique<SinkBatcher>(options());
+    EXPECT_EQ(ask("c"), "fresh");
+    ways_.at_once = 0;
+    EXPECT_EQ(ask_many("d").first, 0) << "one that was new says nothing about many";
+    EXPECT_EQ(ask("e"), "fresh");
+    ways_.at_once = 0;
+    EXPECT_EQ(ask_many("f").first, 1) << "it changes nothing";
+}
+
+TEST_F(AtOnceTest, ManyTogetherAreWrittenWithCareAfterABatchWithARepeat) {
+    start(options());
+    std::vector<std::pair<std::string, std::string>> requests{{"first", "body"}};
+    for (int i = 0; i < 99; ++i) requests.emplace_back("a" + std::to_string(i), "body");
+    auto answers = submit(requests);
+    EXPECT_EQ(answers.front().get(), "replayed");
+    for (auto& answer : std::span(answers).subspan(1)) EXPECT_EQ(answer.get(), "fresh");
+    ways_.at_once = 0;
+    EXPECT_EQ(ask_many("b").first, 0);
+    EXPECT_EQ(ask_many("c").first, 1);
+}
+
+TEST_F(AtOnceTest, ManyTogetherAreWrittenWithCareAfterABatchWithARefusal) {
+    batcher_ = std::make_unique<SinkBatcher>(options());
+    EXPECT_EQ(ask_many("a"), std::pair(0, 1));
+    std::vector<std::pair<std::string, std::string>> requests{{"x", "bad"}};
+    for (int i = 0; i < 99; ++i) requests.emplace_back("b" + std::to_string(i), "body");
+    auto answers = submit(requests);
+    EXPECT_EQ(answers.front().get(), "422");
+    for (auto& answer : std::span(answers).subspan(1)) EXPECT_EQ(answer.get(), "fresh");
+    ways_.at_once = 0;
+    EXPECT_EQ(ask_many("c").first, 0);
+}
+
+// Each of them is short, but who repeats a key would wait for all of them.
+TEST_F(AtOnceTest, ManySlowStatementsAreNotWaitedForInOneRoundTrip) {
+    schema_.database().execute(
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.key LIKE 's%' "
+        "THEN PERFORM pg_sleep(0.03); END IF; RETURN NEW; END $$; CREATE TRIGGER slow BEFORE "
+        "INSERT ON " +
+        table_ + " FOR EACH ROW EXECUTE FUNCTION slow()");
+    ways_.statement_a_row = true;
+    start(options());
+    EXPECT_EQ(ask_many("s", 32), std::pair(1, 1));
+    EXPECT_EQ(rows("key LIKE 's%'"), 32);
 }
 
 TEST_F(AtOnceTest, WhatTheSinkRefusesHoldsNoKeyAndTheOthersLand) {
