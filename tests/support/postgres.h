@@ -29,7 +29,7 @@ void create_worker_role(const std::string& superuser_dsn);
 // synchronous_standby_names is no proof: only the checkpointer's own reload makes commits wait.
 bool commits_wait_for_a_standby(const std::string& superuser_dsn);
 
-// A migrated schema, dropped by the destructor. Declare it before the sessions that use it.
+// A migrated schema for one test. Declare it before the sessions that use it.
 class FreshSchema {
   public:
     // In a database of its own on the executable's private server: a copy of one that was migrated
@@ -38,7 +38,7 @@ class FreshSchema {
     // is made. On a given server this does as the other constructor, since a database with an
     // extension such as Citus cannot be copied.
     FreshSchema();
-    // In a database that exists, and with a name of its own.
+    // In a database that exists, and with a name of its own. The destructor drops it.
     explicit FreshSchema(PostgresAddress server);
     ~FreshSchema();
     FreshSchema(const FreshSchema&) = delete;

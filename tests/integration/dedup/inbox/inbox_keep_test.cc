@@ -138,7 +138,7 @@ class InboxPreparedTest : public InboxKeepTest {
             if (row[0]) session_.database.execute("ROLLBACK PREPARED '" + *row[0] + "'");
         }
     }
-    std::string name_ = schema_.name() + " shop";
+    std::string name_ = unique_name("shop");
 };
 
 TEST_F(InboxPreparedTest, AClaimInAPreparedTransactionIsNamedAndCountsWhenThatIsCommitted) {
@@ -259,7 +259,7 @@ class InboxRightsTest : public InboxKeepTest {
     std::string state(const std::string& statement) {
         return sqlstate_of([&] { other_.database.execute(statement); });
     }
-    std::string role_ = schema_.name() + "_app";
+    std::string role_ = unique_name("app");
 };
 
 TEST_F(InboxRightsTest, ARoleHasTheOperationsThatItWasGivenAndNoTable) {
