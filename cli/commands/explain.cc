@@ -151,6 +151,10 @@ int explain(const ExplainOptions& options) {
                                 {setup.database, group, options.result}));
         return exit_ok;
     });
+    const std::vector<std::string> guessed =
+        guessed_kinds(options.question, searches.front().candidates,
+                      setups.front().configuration.has_value());
+    if (!guessed.empty() && !all.empty()) all.front()["guessed_kinds"] = guessed;
     if (options.json) print_json(setups.size() == 1 ? all.front() : all);
     for (const auto& found : all) {
         if (options.json) break;
@@ -161,6 +165,7 @@ int explain(const ExplainOptions& options) {
     }
     const auto is_applied = [](const nlohmann::json& found) { return found["applied"] == true; };
     if (any_of(all, is_applied)) return exit_ok;
+    if (!options.json) warn_of_guess(guessed);
     return code == exit_ok ? exit_not_found : code;
 }
 

@@ -165,6 +165,7 @@ int forget(const ForgetOptions& options) {
     for (const auto& lease : leases) std::cout << lease_text(lease) << '\n';
     if (none) {
         std::cout << "no ledger knows this key\n";
+        warn_of_guess(guessed_kinds(question, wanted, setup.configuration.has_value()));
         return answer;
     }
     if (refused) {

@@ -273,6 +273,7 @@ void add_import(CLI::App& program, Commands& commands) {
     command
         ->add_option("--from", arguments->from,
                      "PostgreSQL connection string for --query; default: the ledger's server")
+        ->check(connection_string())
         ->excludes(file);
     command->add_option("--kind", arguments->kind,
                         "Which of the key sources these are, such as field:/id");

@@ -18,19 +18,24 @@ struct LedgerArguments : OperatorOptions {
     std::string to;
 };
 
-// The workers of this configuration must accept the store that the ledger will have.
-void require_automatic(const OperatorSetup& setup, const std::string& name) {
-    const Configuration& configuration =
-        configuration_of(setup, "it says whether its workers take a log");
+const LedgerOptions& configured_ledger(const OperatorSetup& setup, const std::string& name) {
+    const Configuration& configuration = configuration_of(
+        setup, "the configuration says whether the ledger's workers take a log: give it with -c");
     const auto ledger = configuration.ledgers.find(name);
     usage_error_if(ledger == configuration.ledgers.end(),
                    "no topic of the configuration has a ledger " + name);
-    if (ledger->second.store == StoreKind::log) return;
-    throw CommandError(
-        exit_failure,
-        "by the configuration ledger " + name + " is a `" +
-            std::string(to_text(ledger->second.store)) + "`, so that its topics would halt",
-        "remove `store` or write `store: auto`, restart the workers, and say this again");
+    return ledger->second;
+}
+
+// The workers of this configuration must accept the store that the ledger will have.
+void require_automatic(const LedgerOptions& ledger) {
+    if (ledger.store == StoreKind::log) return;
+    throw CommandError(exit_failure,
+                       "by the configuration ledger " + ledger.name + " is a `" +
+                           std::string(to_text(ledger.store)) + "`, so its topics would halt",
+                       "if it says `store: table`, remove `store` or write `store: auto`, restart "
+                       "the workers, and say this again; a topic with `key.minted_at`, `results` "
+                       "or `reply` needs a table");
 }
 
 nlohmann::json plan_json(const LedgerArguments& arguments, const ConversionPlan& plan) {
@@ -87,11 +92,12 @@ void note_step(std::ostream& out, ConversionStep step, std::int64_t generation,
 
 int convert(const LedgerArguments& arguments) {
     const OperatorSetup setup = operator_setup(arguments, "ledger");
-    require_automatic(setup, arguments.ledger);
+    const LedgerOptions& configured = configured_ledger(setup, arguments.ledger);
     Connection connection = writing_session(setup);
     try {
         const nlohmann::json plan =
             plan_json(arguments, plan_conversion(connection, arguments.ledger));
+        require_automatic(configured);
         const bool is_log = plan["store"] == "log";
         if (!arguments.yes || is_log) {
             // A run that was killed after the switch may have left out a filter.

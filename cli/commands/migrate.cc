@@ -166,22 +166,27 @@ void add_migrate(CLI::App& program, Commands& commands) {
     };
     const char* grant = "Grant this existing role what a worker needs, and nothing more";
     CLI::App* forward = add("up", "Apply what is pending; safe to run twice at once", up);
-    forward->add_option("--grant-to", options->grant_to, grant)->type_name("ROLE");
+    forward->add_option("--grant-to", options->grant_to, grant)
+        ->type_name("ROLE")
+        ->check(not_empty("a role"));
     forward
         ->add_option("--grant-operator-to", options->grant_operator_to,
                      "Grant this existing role what the operator's commands need, such as "
                      "pause, dlq, replay and retention, and nothing more")
-        ->type_name("ROLE");
+        ->type_name("ROLE")
+        ->check(not_empty("a role"));
     CLI::Option* inbox =
         forward
             ->add_option(
                 "--grant-inbox-to", options->grant_inbox_to,
                 "Grant this existing role the SQL functions of a ledger's inbox, and no table")
-            ->type_name("ROLE");
+            ->type_name("ROLE")
+            ->check(not_empty("a role"));
     CLI::Option* ledger = forward
                               ->add_option("--ledger", options->ledger,
                                            "The ledger that --grant-inbox-to is about")
-                              ->type_name("NAME");
+                              ->type_name("NAME")
+                              ->check(not_empty("a ledger"));
     inbox->needs(ledger);
     ledger->needs(inbox);
     forward
@@ -214,7 +219,9 @@ void add_migrate(CLI::App& program, Commands& commands) {
     print->add_option("--after", options->after, "Only what comes after this version")
         ->check(whole_number(0, expected_version()))
         ->type_name("N");
-    print->add_option("--grant-to", options->grant_to, grant)->type_name("ROLE");
+    print->add_option("--grant-to", options->grant_to, grant)
+        ->type_name("ROLE")
+        ->check(not_empty("a role"));
     end_help(*print, {.examples = {{"migrate sql > onceward.sql", "for a DBA who runs DDL"}}});
 }
 

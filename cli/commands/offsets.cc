@@ -136,7 +136,12 @@ int show(const OffsetsOptions& options) {
     if (options.json) {
         print_json({{"group", group}, {"fences", found.rows}});
     } else if (found.rows.empty()) {
-        std::cout << "group " << group << " has no fence here\n";
+        std::cout << "group " << group << " has no fence "
+                  << (options.topic.empty() ? "" : "of topic " + options.topic + " ")
+                  << (options.partition < 0
+                          ? ""
+                          : "of partition " + std::to_string(options.partition) + " ")
+                  << "here\n";
     } else {
         for (nlohmann::json& fence : found.rows) {
             if (fence["missing_in_kafka"] == true) fence["end"] = "none";

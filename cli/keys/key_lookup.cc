@@ -6,6 +6,7 @@
 
 #include "cli/keys/published_keys.h"
 #include "cli/terminal/exit_code.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 #include "dedup/once.h"
 #include "dedup/operator/interventions.h"
@@ -27,7 +28,9 @@ KeyScope scope_without_configuration(const KeyQuestion& question) {
                    "which consumer group? Name it with --group, or give a configuration with -c");
     return {.owner = "topic " + question.topic,
             .operation = question.group + "/" + question.topic,
-            .kinds = {"record_key", "cloudevents", "payload_sha256", "coordinates"}};
+            .kinds = {"header:Idempotency-Key", "record_key", "cloudevents", "payload_sha256",
+                      "coordinates"},
+            .quotable = {"header:Idempotency-Key"}};
 }
 
 // With the keys that are derived if a message has none.
@@ -121,6 +124,26 @@ void name_route(nlohmann::json& at) {
 
 bool of_operation_alone(const KeyQuestion& question) {
     return question.topic.empty() && question.route.empty() && !question.operation.empty();
+}
+
+std::vector<std::string> guessed_kinds(const KeyQuestion& question,
+                                       const std::vector<KeyCandidate>& candidates,
+                                       bool configured) {
+    std::vector<std::string> kinds;
+    if (configured || question.topic.empty() || !question.kinds.empty() || question.is_digest)
+        return kinds;
+    for (const KeyCandidate& candidate : candidates) {
+        if (std::ranges::find(kinds, candidate.kind) == kinds.end())
+            kinds.push_back(candidate.kind);
+    }
+    return kinds;
+}
+
+void warn_of_guess(const std::vector<std::string>& kinds) {
+    if (kinds.empty()) return;
+    warn("the key was looked for as " + joined(kinds) +
+         "; one from another header or from a field is found with --kind, such as --kind "
+         "field:/id, or with the configuration: -c");
 }
 
 bool of_whole_configuration(const KeyQuestion& question) {

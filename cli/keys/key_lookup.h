@@ -47,6 +47,14 @@ const std::string& source_of(const KeyQuestion& question);
 std::vector<KeyCandidate> key_candidates(const KeyQuestion& question,
                                          const Configuration* configuration);
 
+// As which kinds a topic's key is looked for if neither the question nor a configuration says where
+// it comes from; else empty. If it is not found, "not applied" would be read as true of all kinds.
+std::vector<std::string> guessed_kinds(const KeyQuestion& question,
+                                       const std::vector<KeyCandidate>& candidates,
+                                       bool configured);
+// Says so, unless it is empty.
+void warn_of_guess(const std::vector<std::string>& kinds);
+
 // Whether only the key is given: it may belong to any topic or route.
 bool of_whole_configuration(const KeyQuestion& question);
 

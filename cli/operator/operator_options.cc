@@ -59,12 +59,14 @@ void add_operator_options(CLI::App& command, OperatorOptions& options) {
                     "PostgreSQL connection string, instead of the configuration's (a password is "
                     "better left to PGPASSWORD or a password file)")
         ->type_name("DSN")
+        ->check(connection_string())
         ->group(place_options);
     command
         .add_option("--schema", options.schema,
                     "The schema of Onceward's tables; default: the configuration's, else "
                     "`onceward`")
         ->type_name("NAME")
+        ->check(not_empty("a schema"))
         ->group(place_options);
     command
         .add_option("--database", options.database,

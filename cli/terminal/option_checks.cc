@@ -6,6 +6,7 @@
 
 #include "dedup/base/nearest_name.h"
 #include "dedup/base/text.h"
+#include "dedup/postgres/connection_string.h"
 
 namespace onceward {
 namespace {
@@ -82,6 +83,19 @@ CLI::Validator not_empty(std::string what) {
     return CLI::Validator(
         [what = std::move(what)](const std::string& text) {
             return text.empty() ? "takes " + what + ", and it is empty" : std::string();
+        },
+        "");
+}
+
+CLI::Validator connection_string() {
+    return CLI::Validator(
+        [](const std::string& text) -> std::string {
+            // An empty one would stand for the configured server, which nobody asked for.
+            if (text.empty()) return "takes a connection string, and it is empty";
+            if (valid_connection_string(Secret(text))) return "";
+            return "takes a connection string that libpq understands (this one is not shown, "
+                   "because it may hold a password)." +
+                   connection_string_hint(Secret(text));
         },
         "");
 }

@@ -23,5 +23,7 @@ std::string joined(const std::vector<std::string>& words);
 CLI::Validator one_of(std::vector<std::string> words);
 // `what`: such as `a reason`.
 CLI::Validator not_empty(std::string what);
+// PostgreSQL's. What is wrong is said without showing it.
+CLI::Validator connection_string();
 
 }  // namespace onceward

@@ -35,9 +35,28 @@ std::vector<std::string> words_with_values(std::string_view text) {
     return words;
 }
 
+bool is_uri(std::string_view text) {
+    return text.starts_with("postgresql://") || text.starts_with("postgres://");
+}
+
+// An `@` or a `/` in a URI's password ends it there. libpq then takes the rest for a host or a
+// port, and its messages show it.
+bool cut_by_its_password(const PQconninfoOption* option) {
+    for (; option->keyword != nullptr; ++option) {
+        if (option->val == nullptr) continue;
+        const std::string_view name(option->keyword), value(option->val);
+        if (name == "host" && value.find('@', 1) != value.npos) return true;
+        if (name == "port" && value.find_first_not_of("0123456789,") != value.npos) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
-bool valid_connection_string(const Secret& dsn) { return parse(dsn) != nullptr; }
+bool valid_connection_string(const Secret& dsn) {
+    const Parsed parsed = parse(dsn);
+    return parsed != nullptr && !(is_uri(dsn.reveal()) && cut_by_its_password(parsed.get()));
+}
 
 std::string connection_string_hint(const Secret& dsn) {
     const std::string& text = dsn.reveal();
@@ -45,6 +64,10 @@ std::string connection_string_hint(const Secret& dsn) {
     const auto dollar = text.find('$');
     if (dollar != std::string::npos && dollar + 1 < text.size() && text[dollar + 1] != '{') {
         return " A variable is put in as `${NAME}`, with braces.";
+    }
+    if (is_uri(text)) {
+        return " In a URI a password has `%40` for `@`, `%2F` for `/`, `%3A` for `:` and `%25` for "
+               "`%`.";
     }
     std::vector<std::string> keywords;
     const Parsed defaults(PQconndefaults(), &PQconninfoFree);

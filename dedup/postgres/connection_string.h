@@ -9,12 +9,13 @@
 namespace onceward {
 
 // Whether libpq understands it: `host=... dbname=...` or `postgresql://...`. Only yes or no, as
-// libpq's own words repeat parts of the text, which may be the password.
+// libpq's own words repeat parts of the text, which may be the password. No if a URI's host or port
+// must be the rest of a password with an `@` or a `/`.
 bool valid_connection_string(const Secret& dsn);
 
 // What is probably wrong with one that is not valid, as a sentence with a blank before it: Java's
-// prefix, a variable without braces, a misspelt keyword. '' if nothing is known. It never repeats a
-// value, which may be the password.
+// prefix, a variable without braces, a URI's password, a misspelt keyword. '' if nothing is known.
+// It never repeats a value, which may be the password.
 std::string connection_string_hint(const Secret& dsn);
 
 // The passwords that it holds, also that of a key file. Empty if libpq does not understand it.

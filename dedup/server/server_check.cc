@@ -17,8 +17,8 @@ void refuse_off(const QueryResult& server, int column, const std::string& name) 
 
 std::string commit_may_be_lost(const std::string& setting) {
     return "the server has " + setting +
-           " = off: a crash would lose what it said was committed. Set it to on, for the server or "
-           "for the role";
+           " = off: a crash would lose what it said was committed. Set it to on, for the server" +
+           (setting == "synchronous_commit" ? " or for the role" : "");
 }
 
 void check_server(Connection& connection) {

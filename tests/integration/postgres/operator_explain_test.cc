@@ -63,6 +63,24 @@ TEST_F(ExplainOfLedgers, AClaimOfAnotherGroupsLedgerIsNotTheOwnGroupsAndIsShown)
     EXPECT_THAT(own.output, testing::Not(HasSubstr("not applied")));
 }
 
+// An operator who reads "not applied" sends the payment once more.
+TEST_F(ExplainOfLedgers, WithoutAConfigurationItSaysAsWhichKindsItLookedForTheKey) {
+    const std::vector<std::string> alone{"--group", "billing"};
+    const char* const guess = "the key was looked for as header:Idempotency-Key, record_key, ";
+    EXPECT_THAT(explain(alone).output, HasSubstr(guess));
+    EXPECT_EQ(explain({"--group", "billing", "--json"}).json()["guessed_kinds"].size(), 4);
+    EXPECT_THAT(run({"forget", "k-9", "--topic", "orders", "--group", "billing",
+                     "--tenant", "acme", "--reason", "applied by mistake"})
+                    .output,
+                HasSubstr(guess));
+    EXPECT_THAT(explain({"--group", "billing", "--kind", "field:/id"}).output,
+                testing::Not(HasSubstr("looked for")));
+    EXPECT_THAT(explain({"-c", configured_.file()}).output, testing::Not(HasSubstr("looked for")));
+    claim(1, uuid_of("header:Idempotency-Key", "k-9", "acme"), 8);
+    EXPECT_EQ(explain(alone).exit_code, 0) << "it is the preset that most topics have";
+    EXPECT_THAT(explain(alone).output, testing::Not(HasSubstr("looked for")));
+}
+
 // A log may become a segment between the list of the tables and the search in them.
 TEST_F(ExplainOfLedgers, AClaimWhoseTableBecomesAnotherMeanwhileIsFound) {
     claim(1, uuid_of("record_key", "k-9", "acme"), 8);

@@ -56,6 +56,22 @@ TEST(ConnectionString, ItsPasswordsAreThatOfTheUserAndThatOfTheKey) {
     EXPECT_THAT(passwords("password"), IsEmpty());
 }
 
+// libpq would call the rest of the password a host or a port, and its messages show these.
+TEST(ConnectionString, AUriThatItsPasswordCutsIsNotValidAndTheHintSaysWhatToWrite) {
+    for (const char* text :
+         {"postgresql://u:secret@rest@there:5432/events", "postgres://u:secret@re@st@there/events",
+          "postgresql://u:sec/ret@there:5432/events", "postgresql://u:100%zz@there/events"}) {
+        EXPECT_FALSE(valid_connection_string(Secret(text))) << text;
+        EXPECT_NE(connection_string_hint(Secret(text)).find("`%40`"), std::string::npos) << text;
+    }
+    for (const char* text :
+         {"postgresql://u:secret%40rest@there:5432/events", "postgresql://u@a:1,b:2/events",
+          "postgresql://[::1]:5432/events", "postgresql:///events?host=/run&port=5433",
+          "host=@abstract port=5432"}) {
+        EXPECT_TRUE(valid_connection_string(Secret(text))) << text;
+    }
+}
+
 TEST(ConnectionString, WhatIsNoneHasNoVariables) {
     EXPECT_FALSE(valid_connection_string(Secret("host")));
     EXPECT_THAT(environment_of(Secret("host")), IsEmpty());
