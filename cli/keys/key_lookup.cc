@@ -6,7 +6,6 @@
 
 #include "cli/keys/published_keys.h"
 #include "cli/terminal/exit_code.h"
-#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 #include "dedup/once.h"
 #include "dedup/operator/interventions.h"
@@ -141,7 +140,9 @@ std::vector<std::string> guessed_kinds(const KeyQuestion& question,
 
 void warn_of_guess(const std::vector<std::string>& kinds) {
     if (kinds.empty()) return;
-    warn("the key was looked for as " + joined(kinds) +
+    std::string names;
+    for (const std::string& kind : kinds) names += (names.empty() ? "" : ", ") + kind;
+    warn("the key was looked for as " + names +
          "; one from another header or from a field is found with --kind, such as --kind "
          "field:/id, or with the configuration: -c");
 }
