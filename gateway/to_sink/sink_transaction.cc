@@ -35,7 +35,7 @@ Settlement SinkTransaction::attempt(Connection& connection,
                                     std::span<RequestInBatch* const> requests,
                                     std::chrono::milliseconds patience) {
     const bool many = std::exchange(many_were_new_, false);
-    const bool whole = !std::exchange(searched_, false);
+    const bool whole = !std::exchange(is_rest_, false);
     const auto all_new = [&] {
         many_were_new_ = whole && (many || requests.size() > most_untried);
     };
@@ -126,18 +126,21 @@ std::optional<std::vector<Connection::Planned>> SinkTransaction::statements_at_o
 std::optional<std::vector<Refusal>> SinkTransaction::search(
     Connection& connection, std::span<RequestInBatch* const> requests,
     std::chrono::milliseconds patience, RefusalSearch& search, int earlier) {
-    many_were_new_ = false;
-    searched_ = true;
     UnfencedTransaction unfenced = begin(connection, requests);
     const auto sorted = sort(unfenced, requests, patience);
     if (!sorted) return std::nullopt;
     std::vector<const Message*> messages;
     for (RequestInBatch* request : sorted->fresh) messages.push_back(&request->message());
     origin_ = Origin::sink;
-    return search.run(
+    std::vector<Refusal> refusals = search.run(
         unfenced.transaction(),
         {.sink = parts_.sink, .context = parts_.context, .earlier = earlier, .tried_again = true},
         messages);
+    if (!refusals.empty()) {
+        many_were_new_ = false;
+        is_rest_ = true;
+    }
+    return refusals;
 }
 
 UnfencedTransaction SinkTransaction::begin(Connection& connection,

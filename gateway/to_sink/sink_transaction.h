@@ -101,7 +101,7 @@ class SinkTransaction {
     Parts parts_;
     NewKeysPresumption presumption_;  // that all keys are new
     bool many_were_new_ = false;      // and nothing was known or refused since
-    bool searched_ = false;           // the next attempt is the rest of a batch with a refusal
+    bool is_rest_ = false;            // the next attempt is at the rest of a batch with a refusal
     std::optional<std::chrono::milliseconds> lock_wait_;
     Origin origin_ = Origin::ours;
     bool claiming_ = false;
