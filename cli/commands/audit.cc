@@ -99,10 +99,6 @@ void show_effects(const AuditOptions& options, const nlohmann::json& found) {
 }
 
 int audit_topic(const AuditOptions& options) {
-    usage_error_if(
-        options.table.empty() || options.column.empty(),
-        "--topic needs --table and --column: where the consumer writes, and which column "
-        "holds the key");
     const OperatorSetup setup = operator_setup(options, "audit", options.topic);
     const Configuration& configuration =
         configuration_of(setup, "the configuration says where a message's key is: give it with -c");
@@ -127,8 +123,6 @@ int audit_topic(const AuditOptions& options) {
 
 int audit(const AuditOptions& options) {
     if (!options.topic.empty()) return audit_topic(options);
-    usage_error_if(!options.table.empty() || !options.column.empty(),
-                   "--table and --column belong to --topic");
     Collected found = collect(operator_setups(options, "audit"),
                               [&](const OperatorSetup& setup) { return acts_on(options, setup); });
     if (options.json) {
@@ -145,25 +139,67 @@ int audit(const AuditOptions& options) {
     return found.code_or_not_found();
 }
 
+void add_act_filters(CLI::App& command, AuditOptions& options) {
+    command
+        .add_option("--since", options.since,
+                    "Acts from then on: 2026-01-31T12:00:00Z, a date, or how long ago, 1h")
+        ->check(moment_check())
+        ->type_name("TIME");
+    command.add_option("--until", options.until, "Acts before then")
+        ->check(moment_check())
+        ->type_name("TIME");
+    command
+        .add_option("--who", options.who,
+                    "Only acts of this user, token, certificate or database role")
+        ->check(not_empty("a name"))
+        ->type_name("NAME");
+    command
+        .add_option("--what", options.what,
+                    "Only these acts, such as `forget`, `dlq` or `dlq discard`")
+        ->check(not_empty("an act"))
+        ->type_name("ACT");
+    command.add_option("--limit", options.limit, "At most this many, the newest")
+        ->capture_default_str()
+        ->check(whole_number(1))
+        ->type_name("N");
+}
+
+// They compare a topic with a table, which shows no acts.
 void add_effect_options(CLI::App& command, AuditOptions& options) {
-    command
-        .add_option("--topic", options.topic,
-                    "Count what a consumer made of this topic, in place of acts")
-        ->type_name("NAME");
-    command.add_option("--table", options.table, "The table that it writes")->type_name("NAME");
-    command
-        .add_option("--column", options.column, "The column of it that holds the key, by its text")
-        ->type_name("NAME");
+    CLI::Option* topic =
+        command
+            .add_option("--topic", options.topic,
+                        "Count what a consumer made of this topic, in place of acts")
+            ->check(not_empty("a topic"))
+            ->type_name("NAME");
+    for (const char* filter : {"--since", "--until", "--who", "--what", "--limit"}) {
+        topic->excludes(command.get_option(filter));
+    }
+    CLI::Option* table =
+        command.add_option("--table", options.table, "The table that it writes")
+            ->check(not_empty("a table"))
+            ->needs(topic)
+            ->type_name("NAME");
+    CLI::Option* column =
+        command
+            .add_option("--column", options.column,
+                        "The column of it that holds the key, by its text")
+            ->check(not_empty("a column"))
+            ->needs(topic)
+            ->type_name("NAME");
+    topic->needs(table)->needs(column);
     command
         .add_option("--from", options.from,
                     std::string("Where the range begins: earliest, ") + moment_forms)
         ->capture_default_str()
         ->type_name("POSITION")
-        ->check(position_check());
+        ->check(position_check())
+        ->needs(topic);
     command.add_option("--to", options.to, "Where it ends, exclusive: as --from, or latest")
         ->capture_default_str()
         ->type_name("POSITION")
-        ->check(position_check());
+        ->check(position_check())
+        ->needs(topic);
 }
 
 }  // namespace
@@ -172,26 +208,7 @@ void add_audit(CLI::App& program, Commands& commands) {
     auto options = std::make_shared<AuditOptions>();
     CLI::App* command = add_operator_command(
         program, commands, "audit", "Who did what by hand, why and from where", options, audit);
-    command
-        ->add_option("--since", options->since,
-                     "Acts from then on: 2026-01-31T12:00:00Z, a date, or how long ago, 1h")
-        ->check(moment_check())
-        ->type_name("TIME");
-    command->add_option("--until", options->until, "Acts before then")
-        ->check(moment_check())
-        ->type_name("TIME");
-    command
-        ->add_option("--who", options->who,
-                     "Only acts of this user, token, certificate or database role")
-        ->type_name("NAME");
-    command
-        ->add_option("--what", options->what,
-                     "Only these acts, such as `forget`, `dlq` or `dlq discard`")
-        ->type_name("ACT");
-    command->add_option("--limit", options->limit, "At most this many, the newest")
-        ->capture_default_str()
-        ->check(whole_number(1))
-        ->type_name("N");
+    add_act_filters(*command, *options);
     add_effect_options(*command, *options);
     add_json_flag(*command, *options);
     end_help(*command,

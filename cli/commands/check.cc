@@ -152,17 +152,19 @@ void add_check(CLI::App& program, Commands& commands) {
     command->add_flag("--connect", options->connect,
                       "Also ask brokers, schema registries and database: topics, group, schema, "
                       "privileges, sinks");
-    command
-        ->add_option("--sample", options->sample,
-                     "Also pass up to N of each topic's newest records through decoder, key and "
-                     "sink, and show what would become of each; writes nothing")
-        ->check(whole_number(1, 10'000))
-        ->type_name("N");
+    CLI::Option* sample =
+        command
+            ->add_option("--sample", options->sample,
+                         "Also pass up to N of each topic's newest records through decoder, key "
+                         "and sink, and show what would become of each; writes nothing")
+            ->check(whole_number(1, 10'000))
+            ->type_name("N");
     command
         ->add_option("--max-rejected", options->max_rejected,
-                     "With --sample: how many records may be rejected without a failure")
+                     "How many records may be rejected without a failure")
         ->capture_default_str()
         ->check(whole_number())
+        ->needs(sample)
         ->type_name("N");
     command->add_flag("--json", options->json, "Print one JSON object: findings, good, samples");
     end_help(*command,

@@ -8,6 +8,7 @@
 #include "cli/operator/operator_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/help.h"
+#include "cli/terminal/option_checks.h"
 #include "cli/terminal/output.h"
 #include "schemas/queries.h"
 
@@ -81,11 +82,15 @@ void add(CLI::App& program, Commands& commands, const char* name, const char* te
          int (*work)(const OperatorOptions&), const HelpEnd& end) {
     auto options = std::make_shared<OperatorOptions>();
     CLI::App* command = add_operator_command(program, commands, name, text, options, work);
-    command->add_option("topic", options->topic, "The topic's name")->required();
+    command->add_option("topic", options->topic, "The topic's name")
+        ->required()
+        ->check(not_empty("a topic"));
     add_group_option(*command, *options);
     add_json_flag(*command, *options);
-    command->add_option("--reason", options->reason,
-                        "Why, for those who read logs, `onceward offsets` and `onceward audit`");
+    command
+        ->add_option("--reason", options->reason,
+                     "Why, for those who read logs, `onceward offsets` and `onceward audit`")
+        ->check(not_empty("a reason"));
     end_help(*command, end);
 }
 

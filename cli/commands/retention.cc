@@ -258,12 +258,15 @@ void add_retention(CLI::App& program, Commands& commands) {
     command->add_option("--ledger", arguments->ledger, "Only this ledger")
         ->type_name("NAME")
         ->check(not_empty("a ledger"));
-    command->add_flag("--run-once", arguments->run_once,
-                      "Rotate, drop what has expired, and seal at most one generation of each "
-                      "ledger of the configuration, of once() and of the inbox, which the workers "
-                      "do every ten seconds for theirs");
-    command->add_flag("--any-hour", arguments->any_hour,
-                      "With --run-once: also outside of the ledgers' purge_hours");
+    CLI::Option* once = command->add_flag(
+        "--run-once", arguments->run_once,
+        "Rotate, drop what has expired, and seal at most one generation of each ledger of the "
+        "configuration, of once() and of the inbox, which the workers do every ten seconds for "
+        "theirs");
+    command
+        ->add_flag("--any-hour", arguments->any_hour,
+                   "Also outside of the ledgers' purge_hours")
+        ->needs(once);
     add_json_flag(*command, *arguments);
     end_help(*command,
              {.examples = {{"retention", "each ledger, and what holds it back"},

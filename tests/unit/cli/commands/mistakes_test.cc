@@ -81,6 +81,11 @@ const char* const mistakes[] = {
     "groups list --dsn 'postgresql://worker:se@cret@127.0.0.1:1/shop'",
     "groups list --dsn 'host=127.0.0.1 port=1 password=se cret'",
     "groups list --dsn 'host=127.0.0.1 port=1' --schema ''",
+    "retention --any-hour",
+    "check --max-rejected 3 -c good.yaml",
+    "audit --topic orders",
+    "audit --from 1d",
+    "audit --topic orders --table orders --column id --since 1d",
     "ledger convert payments --to log --dsn 'host=127.0.0.1 port=1'",
     "migrate down --to 999",
     "init kafka",
@@ -184,6 +189,13 @@ TEST_F(Mistakes, AnEmptySelectorIsOneAndDoesNotMeanEverything) {
              "forget --tenant acme --group '' --reason r --yes",
              "offsets --topic '' --set 1 --reason r --yes",
              "retention --ledger '' --run-once",
+             "audit --who ''",
+             "audit --what ''",
+             "pause ''",
+             "pause orders --reason ''",
+             "import --topic '' --query 'SELECT 1' --yes",
+             "import --topic orders --query '' --yes",
+             "import --topic orders --tenant '' --query 'SELECT 1' --yes",
          }) {
         SCOPED_TRACE(line);
         const Ran ran = folder_.run(std::string(line) + " -c good.yaml");
