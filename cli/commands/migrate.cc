@@ -12,6 +12,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "dedup/server/migration.h"
+#include "schemas/queries.h"
 
 namespace onceward {
 namespace {
@@ -30,6 +31,15 @@ std::string numbers(const std::vector<int>& applied) {
     std::string text;
     for (const int number : applied) text += (text.empty() ? "" : ", ") + std::to_string(number);
     return text;
+}
+
+// A role that does not exist is found before the first migration, since its grants come last.
+void require_roles(const MigrateOptions& options, Connection& connection) {
+    for (const std::string& role :
+         {options.grant_to, options.grant_operator_to, options.grant_inbox_to}) {
+        if (role.empty() || connection.query(sql::role_exists, {role}).boolean(0, 0)) continue;
+        throw UsageError("this server has no role " + role + ", so nothing was migrated");
+    }
 }
 
 std::vector<int> apply_pending(Connection& connection) {
@@ -67,6 +77,7 @@ std::vector<std::string> grant_all(const MigrateOptions& options, Connection& co
 nlohmann::json up_on(const MigrateOptions& options, const OperatorSetup& setup,
                      const std::string& begin) {
     Connection connection = migrating_session(setup);
+    require_roles(options, connection);
     const std::vector<int> applied = apply_pending(connection);
     const std::vector<std::string> granted = grant_all(options, connection);
     if (!options.json) {
@@ -93,6 +104,19 @@ int up(const MigrateOptions& options) {
     return code;
 }
 
+// Each migration is a transaction of its own, so those before the one that failed stay taken back.
+std::vector<int> take_back(Connection& connection, int target) {
+    std::vector<int> done;
+    try {
+        return migrate_down(connection, target, migrations(),
+                            [&](int number) { done.push_back(number); });
+    } catch (const std::exception&) {
+        warn_if(!done.empty(), "took back " + numbers(done) + " before it failed; workers of this "
+                                   "program refuse the schema until `onceward migrate up`");
+        throw;
+    }
+}
+
 int down(const MigrateOptions& options) {
     Connection connection = migrating_session(operator_setup(options, "migrate"));
     std::vector<int> taken_back;
@@ -102,7 +126,7 @@ int down(const MigrateOptions& options) {
             taken_back.push_back(status.number);
         }
     }
-    if (options.yes) taken_back = migrate_down(connection, options.target);
+    if (options.yes) taken_back = take_back(connection, options.target);
     const std::string which = taken_back.empty() ? "nothing" : numbers(taken_back);
     print_answer(options.json,
                  {{"schema", connection.schema()},

@@ -200,12 +200,15 @@ std::vector<int> migrate_up(Connection& connection, KnownMigrations known,
     return all;
 }
 
-std::vector<int> migrate_down(Connection& connection, int target, KnownMigrations known) {
+std::vector<int> migrate_down(Connection& connection, int target, KnownMigrations known,
+                              const std::function<void(int)>& taken_back) {
     require_schema_name(connection);
-    std::vector<int> taken_back;
-    while (const auto number = take_back_last(connection, target, known))
-        taken_back.push_back(*number);
-    return taken_back;
+    std::vector<int> all;
+    while (const auto number = take_back_last(connection, target, known)) {
+        all.push_back(*number);
+        taken_back(*number);
+    }
+    return all;
 }
 
 void grant_worker(Connection& connection, std::string_view role) {

@@ -59,9 +59,10 @@ std::vector<int> migrate_up(
     const std::function<void(int)>& applied = [](int) {});
 
 // DANGER: takes back everything above `target`; 0 leaves nothing of ours: fences, claims and dead
-// letters are lost.
-std::vector<int> migrate_down(Connection& connection, int target,
-                              KnownMigrations known = migrations());
+// letters are lost. `taken_back` is called after each one.
+std::vector<int> migrate_down(
+    Connection& connection, int target, KnownMigrations known = migrations(),
+    const std::function<void(int)>& taken_back = [](int) {});
 
 // Gives an existing role what a worker needs and nothing more (schemas/roles/worker.sql).
 void grant_worker(Connection& connection, std::string_view role);

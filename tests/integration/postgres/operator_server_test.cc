@@ -202,5 +202,28 @@ TEST_F(ServerByHand, AnOperatorsRoleTakesAStepOfRetention) {
     database().execute("DROP OWNED BY " + name + "; DROP ROLE " + name);
 }
 
+TEST_F(ServerByHand, ARoleThatDoesNotExistIsFoundBeforeTheFirstMigration) {
+    const std::string other = support::unique_name("operator");
+    for (const char* option : {"--grant-to", "--grant-operator-to"}) {
+        const Outcome refused = onceward({"migrate", "up", option, "nobody_at_all", "--dsn",
+                                          schema_.server().dsn, "--schema", other});
+        EXPECT_EQ(refused.exit_code, 64) << option << ": " << refused.output;
+        EXPECT_THAT(refused.output, HasSubstr("no role nobody_at_all")) << option;
+    }
+    EXPECT_EQ(database().value("SELECT to_regnamespace('" + other + "') IS NULL"), "t");
+}
+
+TEST_F(ServerByHand, AWayDownThatEndsEarlySaysWhatItTookBack) {
+    database().execute("CREATE VIEW of_the_log AS SELECT * FROM audit_log");
+    const Outcome failed = onceward({"migrate", "down", "--to", "0", "--yes", "--dsn",
+                                     schema_.server().dsn, "--schema", schema_.name()});
+    EXPECT_EQ(failed.exit_code, 1);
+    EXPECT_THAT(failed.output, HasSubstr("took back 5, 4 before it failed"));
+    EXPECT_THAT(failed.output, HasSubstr("other objects depend on it"));
+    EXPECT_EQ(database().value("SELECT string_agg(number::text, ' ' ORDER BY number) "
+                               "FROM schema_migrations"),
+              "1 2 3");
+}
+
 }  // namespace
 }  // namespace onceward::operator_tests
