@@ -17,6 +17,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/stop_request.h"
+#include "dedup/base/text.h"
 #include "dedup/once.h"
 #include "schemas/queries.h"
 
@@ -24,6 +25,7 @@ namespace onceward {
 namespace {
 
 constexpr std::size_t keys_shown = 3;
+constexpr std::size_t widest_key = 100;  // bytes of a key in a warning
 // It belongs to no topic: `explain` shows it as an import.
 constexpr int import_source = 0;
 
@@ -175,17 +177,18 @@ int tell(const ImportArguments& arguments, KeyList& list, const ImportOptions& o
 }
 
 int show(const ImportArguments& arguments, const ImportReport& report) {
-    print_answer(arguments.json,
-                 {{"claimed", report.claimed},
-                  {"known", report.known},
-                  {"refused", report.refused},
-                  {"resumed", report.resumed},
-                  {"finished", report.finished},
-                  {"done", true}},
+    nlohmann::json values{{"claimed", report.claimed},   {"known", report.known},
+                          {"refused", report.refused},   {"resumed", report.resumed},
+                          {"finished", report.finished}, {"done", true}};
+    if (!report.first_fault.empty()) {
+        values["first_refused"] = {{"key", report.first_refused}, {"fault", report.first_fault}};
+    }
+    print_answer(arguments.json, values,
                  std::string(report.resumed ? "continued; altogether " : "") +
                      "claimed {claimed}, known before {known}, refused {refused}\n");
-    warn_if(report.refused > 0 && !report.first_fault.empty(),
-            "the first key that no message could carry: " + report.first_fault);
+    warn_if(!report.first_fault.empty(),
+            "the first key that no message could carry is `" +
+                safe_value(report.first_refused, widest_key) + "`: " + report.first_fault);
     return exit_of_run(report.finished);
 }
 
@@ -228,6 +231,8 @@ int import_all(const ImportArguments& arguments) {
         progress.at(done, share);
     };
     if (!arguments.yes) return tell(arguments, *list, options, target.effect);
+    // First of all: a query that fails must leave no ledger and no entry in the audit log.
+    list->read("", 1);
     const StopRequest stop;
     RegisteredLedger registered = target.register_source(connection);
     options.ledger = registered.ledger;
@@ -235,6 +240,36 @@ int import_all(const ImportArguments& arguments) {
     const std::unique_ptr<ClaimStore> claims =
         make_claim_store(target.ledger, registered, std::make_shared<LogWindows>());
     return show(arguments, import_keys(connection, *claims, *list, options));
+}
+
+// Which keys, and what they are.
+void add_list_options(CLI::App& command, ImportArguments& arguments) {
+    CLI::Option* query =
+        command
+            .add_option("--query", arguments.query,
+                         "A SELECT whose first column is the key, such as 'SELECT id FROM orders'; "
+                         "best where that column has an index")
+            ->check(not_empty("a SELECT"));
+    CLI::Option* file =
+        command.add_option("--file", arguments.file, "A file, one key a line")
+            ->check(not_empty("a file"))
+            ->type_name("FILE");
+    query->excludes(file);
+    command
+        .add_option("--from", arguments.from,
+                     "PostgreSQL connection string for --query; default: the ledger's server")
+        ->check(connection_string())
+        ->excludes(file);
+    command
+        .add_option("--kind", arguments.kind,
+                     "Which of the key sources these are, such as field:/id")
+        ->check(not_empty("a kind"));
+    command.add_option("--tenant", arguments.tenant, "Whose keys these are")
+        ->check(not_empty("a tenant"));
+    command
+        .add_option("--source", arguments.cloudevents_source,
+                     "A CloudEvent's source; the keys are ids")
+        ->check(not_empty("a source"));
 }
 
 }  // namespace
@@ -248,38 +283,26 @@ void add_import(CLI::App& program, Commands& commands) {
         import_all);
     CLI::Option* topic =
         command->add_option("--topic", arguments->topic, "The topic whose keys they are")
+            ->check(not_empty("a topic"))
             ->type_name("NAME");
     command
         ->add_option("--route", arguments->route,
                      "The route whose keys they are, as `onceward describe` names it, such as "
                      "`POST /orders/{id}`")
+        ->check(not_empty("a route"))
         ->excludes(topic);
     CLI::Option* operation =
         command
             ->add_option("--operation", arguments->operation,
                          "The operation of calls of once() whose keys they are; needs no -c")
+            ->check(not_empty("an operation"))
             ->excludes(topic)
             ->excludes("--route");
     command->add_option("--ledger", arguments->ledger, "The ledger of those calls")
         ->capture_default_str()
+        ->check(not_empty("a ledger"))
         ->needs(operation);
-    CLI::Option* query = command->add_option(
-        "--query", arguments->query,
-        "A SELECT whose first column is the key, such as 'SELECT id FROM orders'; best where that "
-        "column has an index");
-    CLI::Option* file =
-        command->add_option("--file", arguments->file, "A file, one key a line")->type_name("FILE");
-    query->excludes(file);
-    command
-        ->add_option("--from", arguments->from,
-                     "PostgreSQL connection string for --query; default: the ledger's server")
-        ->check(connection_string())
-        ->excludes(file);
-    command->add_option("--kind", arguments->kind,
-                        "Which of the key sources these are, such as field:/id");
-    command->add_option("--tenant", arguments->tenant, "Whose keys these are");
-    command->add_option("--source", arguments->cloudevents_source,
-                        "A CloudEvent's source; the keys are ids");
+    add_list_options(*command, *arguments);
     command->add_option("--batch", arguments->batch, "Keys in a transaction")
         ->capture_default_str()
         ->check(whole_number(1, 100'000))

@@ -74,7 +74,9 @@ class Import {
                 continue;
             }
             ++refused;
-            if (report_.first_fault.empty()) report_.first_fault = imported.fault;
+            if (!report_.first_fault.empty()) continue;
+            report_.first_refused = key;
+            report_.first_fault = imported.fault;
         }
         std::ranges::stable_sort(claims, {}, &Claim::digest);
         const auto twice = std::ranges::unique(claims, {}, &Claim::digest);

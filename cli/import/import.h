@@ -47,7 +47,9 @@ struct ImportReport {
     std::int64_t claimed = 0;
     std::int64_t known = 0;    // claimed before, or twice in the list
     std::int64_t refused = 0;  // no message could carry them
-    std::string first_fault;   // of those of this run
+    // The first of those of this run, and why.
+    std::string first_refused;
+    std::string first_fault;
     bool resumed = false;
     bool finished = false;
 };

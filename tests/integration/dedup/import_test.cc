@@ -132,6 +132,7 @@ TEST_P(ImportTest, WhatNoMessageCouldCarryIsCountedAndLeftOut) {
     EXPECT_EQ(report.known, 1) << "twice in the list";
     EXPECT_EQ(report.refused, 1);
     EXPECT_EQ(report.first_fault, "it is odd");
+    EXPECT_EQ(report.first_refused, "k3");
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryLedger, ImportTest, every_ledger, name_of);

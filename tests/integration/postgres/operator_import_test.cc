@@ -177,7 +177,18 @@ TEST_F(Imported, WhatIsNotClearIsAsked) {
     EXPECT_EQ(import_ids({}).exit_code, 64);
     EXPECT_EQ(
         import_ids({"--query", query}, "{name: near, store: log, reach: partition}").exit_code, 64);
-    EXPECT_EQ(import_ids({"--query", "SELECT nothing", "--yes"}).exit_code, 1);
+}
+
+TEST_F(Imported, AQueryThatFailsLeavesNothing) {
+    const auto traces = [&] {
+        return database().value(
+            "SELECT concat_ws(' ', (SELECT count(*) FROM ledgers), "
+            "(SELECT count(*) FROM ledger_feeds), (SELECT count(*) FROM imports), "
+            "(SELECT count(*) FROM audit_log))");
+    };
+    const std::string before = traces();
+    EXPECT_EQ(import_ids({"--query", "SELECT nothing", "--yes"}, "{name: elsewhere}").exit_code, 1);
+    EXPECT_EQ(traces(), before);
 }
 
 }  // namespace
