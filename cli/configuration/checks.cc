@@ -220,6 +220,29 @@ void check_postgres(const Configuration& configuration, Report& report) {
                    "). Raise it above `lock_timeout`.");
 }
 
+// What a process needs: 32 MiB while it is idle (docs/performance.md, row 16), and for each worker
+// its queues and about three times batch.bytes.
+void check_memory(const Configuration& configuration, Report& report) {
+    constexpr std::int64_t idle = std::int64_t{32} << 20;
+    constexpr std::int64_t queues = std::int64_t{16} << 20;
+    const std::int64_t budget = configuration.memory_budget.value_or(0);
+    const std::int64_t workers = configuration.topics.empty() ? 0 : configuration.workers;
+    const auto batch = static_cast<std::int64_t>(configuration.batch.bytes);
+    const std::int64_t needed = idle + workers * (queues + 3 * batch);
+    if (budget == 0 || budget >= needed) return;
+    const std::string advice =
+        " Write `" + size_text(needed) + "` or more, or `0B` for no budget.";
+    if (budget < idle) {
+        report.error_at("memory.budget", "An idle process has " + size_text(idle) +
+                                             " already, so each start would end with exit code "
+                                             "75." + advice);
+    } else {
+        report.warning_at("memory.budget",
+                          "The workers' queues and full batches may need more, and then "
+                          "partitions halt that did nothing wrong." + advice);
+    }
+}
+
 void check_admin(const Configuration& configuration, Report& report) {
     if (configuration.admin_text == "off" && configuration.admin_page == true) {
         report.error_at("admin.page", "There is no page without a port. Set `admin.listen`.");
@@ -280,6 +303,7 @@ void check_combinations(const Configuration& configuration, Report& report) {
     check_postgres(configuration, report);
     check_databases(configuration, report);
     check_registries(configuration, report);
+    check_memory(configuration, report);
     check_admin(configuration, report);
     check_admin_access(configuration, report);
     check_traces(configuration.traces, Section(report, "traces"));
