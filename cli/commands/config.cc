@@ -24,16 +24,18 @@ struct DescribeOptions {
     bool open_api = false;
 };
 
-// Addresses of servers and secrets are not in the contract. Their variables are not set where the
-// contract is printed, for instance to build clients.
+// Addresses of servers, secrets and what one process may use are not in the contract. Their
+// variables are not set where the contract is printed, for instance to build clients.
 bool is_no_part_of_contract(const std::string& path) {
-    for (const char* section : {"postgres.", "kafka.", "admin.", "http.tls."}) {
+    for (const char* section : {"postgres.", "kafka.", "admin.", "http.tls.", "registries[",
+                                "traces.", "logging.", "memory.", "batch."}) {
         if (path.starts_with(section)) return true;
     }
-    for (const char* option : {".dsn", ".operator_dsn", ".secret", ".previous_secret", ".url"}) {
+    for (const char* option :
+         {".dsn", ".operator_dsn", ".secret", ".previous_secret", ".url", ".ca_file"}) {
         if (path.ends_with(option)) return true;
     }
-    return path == "http.listen";
+    return path == "http.listen" || path == "workers" || path == "drain_timeout";
 }
 
 Configuration load_for_contract(const std::string& file) {

@@ -28,7 +28,7 @@ struct HealthOptions {
 
 // The log names the file: all lines of the process on standard error are the log's.
 Configuration load_for_process(const std::string& file) {
-    Configuration configuration = load_or_throw(file);
+    Configuration configuration = usable_or_throw(load_configuration(file), file);
     log_info("configuration.loaded", {{"file", file}});
     return configuration;
 }

@@ -169,7 +169,9 @@ void check_setup(LoadResult& result) {
 }
 
 Configuration load_or_throw(const std::string& file) {
-    return usable_or_throw(load_configuration(file), file);
+    LoadResult loaded = load_configuration(file);
+    if (loaded.usable()) loaded.findings.clear();
+    return usable_or_throw(std::move(loaded), file);
 }
 
 Configuration usable_or_throw(LoadResult result, const std::string& file) {

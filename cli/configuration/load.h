@@ -62,9 +62,10 @@ class ConfigurationError : public std::runtime_error {
     std::string file;
 };
 
-// For the commands: the configuration, warnings logged. Throws ConfigurationError.
+// For the commands: the configuration, without its warnings, which `check` shows. Throws
+// ConfigurationError.
 Configuration load_or_throw(const std::string& file);
-// The same, of what was loaded from the file.
+// What was loaded from the file, with its warnings logged. Throws ConfigurationError.
 Configuration usable_or_throw(LoadResult result, const std::string& file);
 
 }  // namespace onceward

@@ -137,6 +137,16 @@ TEST_F(DescribeCommand, PrintsADocumentWhosePartsFitEachOther) {
     EXPECT_EQ(printed_.output.find("s3cret"), std::string::npos);
 }
 
+// Clients are built where the variables of a process are not set.
+TEST_F(DescribeCommand, NeedsNoVariableOfTheProcess) {
+    const std::string unset =
+        "workers: ${ONCEWARD_UNSET}\nmemory: {budget: '${ONCEWARD_UNSET}'}\n"
+        "batch: {bytes: '${ONCEWARD_UNSET}'}\ntraces: {endpoint: '${ONCEWARD_UNSET}'}\n";
+    const cli_tests::Ran ran = described(routes_of_each_kind + unset);
+    EXPECT_EQ(ran.exit_code, 0) << ran.errors;
+    EXPECT_EQ(ran.output, printed_.output);
+}
+
 TEST_F(DescribeCommand, ARouteToASinkIsAsTheConfigurationSays) {
     EXPECT_EQ(values("/orders/{id}"), nlohmann::json::parse(R"({
         "target": "sink",
