@@ -62,6 +62,7 @@ Workload workload_of(const SizeOptions& options) {
         workload.retention = ledger.retention;
         workload.rotate_after = std::chrono::ceil<std::chrono::seconds>(ledger.rotate_after);
         workload.rotate_claims = ledger.rotate_claims.value_or(workload.rotate_claims);
+        workload.memory_claims = configuration.claims_memory.value_or(workload.memory_claims);
     }
     if (!options.retention.empty()) {
         workload.retention = duration_in("--retention", options.retention);
@@ -111,6 +112,16 @@ void print_formulas(const SizeEstimate& one) {
     line("start", one.start);
 }
 
+// Look-ups are not in the figures: how many there are depends on the keys.
+void tell_lack(const SizeEstimate& one) {
+    if (one.claims_memory <= one.memory.value) return;
+    std::cout << "\nThe claims of " << to_text(one.store) << " need "
+              << bytes_text(one.claims_memory)
+              << " in each process, which is more than memory.claims. Raise it,\nor sealed claims "
+                 "are looked up in PostgreSQL: the cores above are then too few, and\nthe rate is "
+                 "several times lower.\n";
+}
+
 nlohmann::json part_json(const Estimate& part) {
     return {{"value", part.value}, {"formula", part.formula}};
 }
@@ -118,6 +129,7 @@ nlohmann::json part_json(const Estimate& part) {
 nlohmann::json estimate_json(const SizeEstimate& one) {
     nlohmann::json json{{"disk_bytes", part_json(one.disk)},
                         {"memory_bytes_each_process", part_json(one.memory)},
+                        {"claims_memory_needed_bytes", one.claims_memory},
                         {"wal_bytes_per_second", part_json(one.wal)},
                         {"sink_wal_bytes_per_second", part_json(one.row_wal)},
                         {"start_seconds", part_json(one.start)},
@@ -151,6 +163,7 @@ int size(const SizeOptions& options) {
               << "; processes: " << workload.processes << "\n\n";
     print_table_of(all);
     for (const SizeEstimate& one : all) print_formulas(one);
+    for (const SizeEstimate& one : all) tell_lack(one);
     std::cout << "\nBy the figures of docs/scale.md, measured on one machine of two cores. Lag "
                  "adds to the retention."
               << std::endl;

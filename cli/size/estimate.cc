@@ -23,12 +23,16 @@ Estimate log_disk(const Claims& claims) {
 }
 
 // By the highest measured figure: a process that lacks memory ends.
-Estimate log_memory(const Claims& claims) {
+double log_claims_memory(const Claims& claims) {
+    return (claims.live - claims.open) * figures::log_memory.value +
+           claims.open * figures::log_open_memory_most.value;
+}
+
+Estimate log_memory(const Claims& claims, std::int64_t most) {
     const double sealed = claims.live - claims.open;
-    const double all =
-        sealed * figures::log_memory.value + claims.open * figures::log_open_memory_most.value;
-    return {std::min(all, figures::log_memory_limit),
-            "at most 256 MiB (memory.claims) of " +
+    const auto limit = static_cast<double>(most);
+    return {std::min(log_claims_memory(claims), limit),
+            "at most " + bytes_text(limit) + " (memory.claims) of " +
                 product(count_text(sealed), figures::log_memory, "bytes") + " + " +
                 product(count_text(claims.open), figures::log_open_memory_most,
                         "bytes (open; at least " +
@@ -88,7 +92,8 @@ SizeEstimate estimate(StoreKind store, const Workload& workload) {
             break;
         case StoreKind::log:
             made.disk = log_disk(claims);
-            made.memory = log_memory(claims);
+            made.memory = log_memory(claims, workload.memory_claims);
+            made.claims_memory = log_claims_memory(claims);
             made.wal = per_second(workload, figures::log_wal, "bytes");
             made.worker_cores = log_cores(workload);
             made.server_cores = cores(workload, figures::log_server);

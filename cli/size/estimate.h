@@ -18,6 +18,7 @@ struct Workload {
     std::int64_t rotate_claims = 2'000'000;  // of a log; the default of `reach: global`
     std::int64_t processes = 1;
     std::int64_t message_bytes = 374;  // of the row that a message becomes
+    std::int64_t memory_claims = std::int64_t{256} << 20;  // bytes; the option of that name
 };
 
 struct Claims {
@@ -35,7 +36,8 @@ struct Estimate {
 struct SizeEstimate {
     StoreKind store = StoreKind::table;
     Estimate disk{};      // bytes
-    Estimate memory{};    // bytes of claims in each process
+    Estimate memory{};    // bytes of claims in each process, memory.claims at most
+    double claims_memory = 0;  // bytes that all of them need
     Estimate wal{};       // bytes a second, without the sink's rows
     Estimate row_wal{};   // bytes a second of these, at least
     std::optional<Estimate> worker_cores{};  // of all processes; nullopt: not measured

@@ -20,7 +20,6 @@ inline constexpr Figure lease_disk{417, "417 bytes a key of `lease`"};
 
 // Bytes of memory for a claim in each process, by `log`.
 inline constexpr Figure log_memory{1.31, "1.31 bytes a sealed claim in each process"};
-inline constexpr double log_memory_limit = 256.0 * 1024 * 1024;  // the default of memory.claims
 inline constexpr Figure log_open_memory_least{22, "22 to 43 bytes one of the open generation"};
 inline constexpr Figure log_open_memory_most{43, "22 to 43 bytes one of the open generation"};
 

@@ -57,7 +57,16 @@ TEST(Estimate, ALogHasWhatThePageWorksOut) {
     const SizeEstimate made = estimate(StoreKind::log, workload);
     EXPECT_NEAR(made.disk.value, 229e9, 1e9);
     EXPECT_EQ(made.memory.value, 256.0 * 1024 * 1024);
+    EXPECT_NEAR(made.claims_memory, 13.1e9, 0.1e9) << "of which the command says that it is more";
     EXPECT_NEAR(made.start.value, 20, 1);
+}
+
+TEST(Estimate, ALogHasTheMemoryThatTheConfigurationGivesIt) {
+    const Workload workload{.rate = 2000, .memory_claims = std::int64_t{1} << 30};
+    const SizeEstimate made = estimate(StoreKind::log, workload);
+    EXPECT_EQ(made.memory.value, made.claims_memory);
+    EXPECT_GT(made.claims_memory, 256.0 * 1024 * 1024);
+    EXPECT_THAT(made.memory.formula, HasSubstr("at most 1.0 GiB"));
 }
 
 TEST(Estimate, TheOpenGenerationEndsAtItsClaims) {
