@@ -220,26 +220,41 @@ void check_postgres(const Configuration& configuration, Report& report) {
                    "). Raise it above `lock_timeout`.");
 }
 
-// What a process needs: 32 MiB while it is idle (docs/performance.md, row 16), and for each worker
-// its queues and about three times batch.bytes.
-void check_memory(const Configuration& configuration, Report& report) {
-    constexpr std::int64_t idle = std::int64_t{32} << 20;
-    constexpr std::int64_t queues = std::int64_t{16} << 20;
-    const std::int64_t budget = configuration.memory_budget.value_or(0);
-    const std::int64_t workers = configuration.topics.empty() ? 0 : configuration.workers;
+// What the workers of a process need at most, on top of the process: their queues, which are 16 MiB
+// for all topics of a worker and 1 MiB for each at least, and three times a batch. Each server has
+// workers of its own.
+std::int64_t memory_of_workers(const Configuration& configuration) {
+    constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
+    std::map<std::string, std::int64_t> topics;
+    for (const TopicConfiguration& topic : configuration.topics) ++topics[topic.database];
     const auto batch = static_cast<std::int64_t>(configuration.batch.bytes);
-    const std::int64_t needed = idle + workers * (queues + 3 * batch);
-    if (budget == 0 || budget >= needed) return;
+    std::int64_t all = 0;
+    for (const auto& [server, count] : topics) {
+        const std::int64_t queues = std::max<std::int64_t>(16, count) * mebibyte;
+        all += configuration.workers * (queues + 3 * batch);
+    }
+    return all;
+}
+
+// Routes alone have no budget.
+void check_memory(const Configuration& configuration, Report& report) {
+    constexpr std::int64_t idle = std::int64_t{30} << 20;  // docs/performance.md, row 16
+    const std::int64_t budget = configuration.memory_budget.value_or(0);
+    if (budget == 0 || configuration.topics.empty()) return;
+    const std::int64_t needed =
+        idle + memory_of_workers(configuration) + configuration.claims_memory.value_or(0);
     const std::string advice =
         " Write `" + size_text(needed) + "` or more, or `0B` for no budget.";
     if (budget < idle) {
-        report.error_at("memory.budget", "An idle process has " + size_text(idle) +
-                                             " already, so each start would end with exit code "
-                                             "75." + advice);
-    } else {
+        report.error_at("memory.budget", "A process that has read nothing has about " +
+                                             size_text(idle) +
+                                             ", so each start would end with exit code 75." +
+                                             advice);
+    } else if (budget < needed && report.known("workers") && report.known("batch.bytes") &&
+               report.known("memory.claims")) {
         report.warning_at("memory.budget",
-                          "The workers' queues and full batches may need more, and then "
-                          "partitions halt that did nothing wrong." + advice);
+                          "Full queues, batches and claims may need more, and then partitions "
+                          "halt that did nothing wrong." + advice);
     }
 }
 

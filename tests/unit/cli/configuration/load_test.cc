@@ -325,6 +325,24 @@ TEST(Loading, AByteOrderMarkIsNoPartOfTheFirstLine) {
               "test.yaml:1:1: error: A tab indents this line. Indent with spaces.\n");
 }
 
+TEST(Loading, AMemoryBudgetIsJudgedByWhatTheProcessNeeds) {
+    const auto findings = [](const std::string& text, bool strict = true) {
+        return all_findings(load(text, {}, strict));
+    };
+    EXPECT_EQ(findings(good_text("memory: {budget: 70MiB}\n")), "");
+    EXPECT_NE(findings(good_text("memory: {budget: 69MiB}\n")).find("Full queues"),
+              std::string::npos);
+    EXPECT_EQ(findings(good_text("memory: {budget: 0B}\n")), "");
+    const std::string unknown =
+        findings(good_text("workers: ${WORKERS}\nmemory: {budget: 60MiB}\n"), false);
+    EXPECT_EQ(unknown.find("Full queues"), std::string::npos) << unknown;
+    EXPECT_EQ(findings("group: shop\npostgres: {dsn: host=localhost}\nmemory: {budget: 24MiB}\n"
+                       "http: {routes: [{method: POST, path: /orders, token: none, "
+                       "sink: {table: orders, columns: {id: /id}}}]}\n"),
+              "")
+        << "routes alone have no budget";
+}
+
 TEST(Loading, AMissingFileIsAFinding) {
     const LoadResult result = load_configuration("no/such/file.yaml");
     EXPECT_FALSE(result.usable());
