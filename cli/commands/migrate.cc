@@ -34,11 +34,16 @@ std::string numbers(const std::vector<int>& applied) {
 }
 
 // A role that does not exist is found before the first migration, since its grants come last.
-void require_roles(const MigrateOptions& options, Connection& connection) {
-    for (const std::string& role :
-         {options.grant_to, options.grant_operator_to, options.grant_inbox_to}) {
-        if (role.empty() || connection.query(sql::role_exists, {role}).boolean(0, 0)) continue;
-        throw UsageError("this server has no role " + role + ", so nothing was migrated");
+void require_roles(const MigrateOptions& options, const OperatorSetup& setup) {
+    std::vector<std::string> roles{options.grant_to, options.grant_operator_to,
+                                   options.grant_inbox_to};
+    std::erase(roles, "");
+    if (roles.empty()) return;
+    Connection connection = migrating_session(setup);
+    for (const std::string& role : roles) {
+        if (connection.query(sql::role_exists, {role}).boolean(0, 0)) continue;
+        throw UsageError(database_text(setup.database) + " has no role " + role +
+                         ", so nothing was migrated");
     }
 }
 
@@ -77,7 +82,6 @@ std::vector<std::string> grant_all(const MigrateOptions& options, Connection& co
 nlohmann::json up_on(const MigrateOptions& options, const OperatorSetup& setup,
                      const std::string& begin) {
     Connection connection = migrating_session(setup);
-    require_roles(options, connection);
     const std::vector<int> applied = apply_pending(connection);
     const std::vector<std::string> granted = grant_all(options, connection);
     if (!options.json) {
@@ -94,6 +98,15 @@ nlohmann::json up_on(const MigrateOptions& options, const OperatorSetup& setup,
 
 int up(const MigrateOptions& options) {
     const std::vector<OperatorSetup> setups = operator_setups(options, "migrate");
+    for (const OperatorSetup& setup : setups) {
+        try {
+            require_roles(options, setup);
+        } catch (const UsageError&) {
+            throw;
+        } catch (const std::runtime_error&) {
+            // This server's own turn says what is wrong with it, and the others have theirs.
+        }
+    }
     nlohmann::json all = nlohmann::json::array();
     const int code = on_each(setups, [&](const OperatorSetup& setup) {
         all.push_back(
@@ -216,6 +229,7 @@ void add_migrate(CLI::App& program, Commands& commands) {
     forward
         ->add_option("--operation", options->operation,
                      "The only operation whose keys that role may claim; all without it")
+        ->check(not_empty("an operation"))
         ->needs(inbox)
         ->type_name("NAME");
     offer_reason(*forward, options->reason, "the audit log");

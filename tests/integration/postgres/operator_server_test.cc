@@ -204,11 +204,20 @@ TEST_F(ServerByHand, AnOperatorsRoleTakesAStepOfRetention) {
 
 TEST_F(ServerByHand, ARoleThatDoesNotExistIsFoundBeforeTheFirstMigration) {
     const std::string other = support::unique_name("operator");
-    for (const char* option : {"--grant-to", "--grant-operator-to"}) {
-        const Outcome refused = onceward({"migrate", "up", option, "nobody_at_all", "--dsn",
-                                          schema_.server().dsn, "--schema", other});
-        EXPECT_EQ(refused.exit_code, 64) << option << ": " << refused.output;
-        EXPECT_THAT(refused.output, HasSubstr("no role nobody_at_all")) << option;
+    const auto up = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"migrate", "up"});
+        arguments.insert(arguments.end(),
+                         {"--dsn", schema_.server().dsn, "--schema", other});
+        return onceward(arguments);
+    };
+    const std::vector<std::vector<std::string>> grants{
+        {"--grant-to", "nobody_at_all"},
+        {"--grant-operator-to", "nobody_at_all"},
+        {"--grant-inbox-to", "nobody_at_all", "--ledger", "payments"}};
+    for (const std::vector<std::string>& grant : grants) {
+        const Outcome refused = up(grant);
+        EXPECT_EQ(refused.exit_code, 64) << grant.front() << ": " << refused.output;
+        EXPECT_THAT(refused.output, HasSubstr("no role nobody_at_all")) << grant.front();
     }
     EXPECT_EQ(database().value("SELECT to_regnamespace('" + other + "') IS NULL"), "t");
 }
