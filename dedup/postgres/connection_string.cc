@@ -3,10 +3,13 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <ranges>
 #include <string_view>
 
 #include "dedup/base/nearest_name.h"
+#include "dedup/base/text.h"
 
 namespace onceward {
 
@@ -51,11 +54,48 @@ bool cut_by_its_password(const PQconninfoOption* option) {
     return false;
 }
 
+bool possible_ports(std::string_view value) {
+    // One for each host, and an empty one is the default.
+    for (const auto part : std::views::split(value, ',')) {
+        std::string_view port(part.begin(), part.end());
+        while (port.starts_with(' ')) port.remove_prefix(1);
+        while (port.ends_with(' ')) port.remove_suffix(1);
+        const auto number = number_of<int>(port);
+        if (!port.empty() && !(number && *number >= 1 && *number <= 65535)) return false;
+    }
+    return true;
+}
+
+bool possible_mode(std::string_view value) {
+    constexpr std::array<std::string_view, 6> modes{"disable", "allow",     "prefer",
+                                                    "require", "verify-ca", "verify-full"};
+    return value.empty() || std::ranges::find(modes, value) != modes.end();
+}
+
+// What to write if a value is impossible; '' if none is. libpq refuses these only when it connects,
+// which looks like a server that is away.
+std::string advice_on_values(const PQconninfoOption* option) {
+    for (; option != nullptr && option->keyword != nullptr; ++option) {
+        if (option->val == nullptr) continue;
+        const std::string_view name(option->keyword), value(option->val);
+        if (name == "port" && !possible_ports(value)) {
+            return " `port` is a number from 1 to 65535.";
+        }
+        if (name == "sslmode" && !possible_mode(value)) {
+            return " `sslmode` is one of disable, allow, prefer, require, verify-ca and "
+                   "verify-full.";
+        }
+    }
+    return "";
+}
+
 }  // namespace
 
 bool valid_connection_string(const Secret& dsn) {
     const Parsed parsed = parse(dsn);
-    return parsed != nullptr && !(is_uri(dsn.reveal()) && cut_by_its_password(parsed.get()));
+    if (parsed == nullptr) return false;
+    if (is_uri(dsn.reveal()) && cut_by_its_password(parsed.get())) return false;
+    return advice_on_values(parsed.get()).empty();
 }
 
 std::string connection_string_hint(const Secret& dsn) {
@@ -65,6 +105,10 @@ std::string connection_string_hint(const Secret& dsn) {
     if (dollar != std::string::npos && dollar + 1 < text.size() && text[dollar + 1] != '{') {
         return " A variable is put in as `${NAME}`, with braces.";
     }
+    const Parsed parsed = parse(dsn);
+    const std::string advice = advice_on_values(parsed.get());
+    const bool cut = parsed != nullptr && is_uri(text) && cut_by_its_password(parsed.get());
+    if (!advice.empty() && !cut) return advice;
     if (is_uri(text)) {
         return " In a URI a password has `%40` for `@`, `%2F` for `/`, `%3A` for `:` and `%25` for "
                "`%`.";

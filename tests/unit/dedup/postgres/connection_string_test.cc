@@ -72,6 +72,22 @@ TEST(ConnectionString, AUriThatItsPasswordCutsIsNotValidAndTheHintSaysWhatToWrit
     }
 }
 
+// libpq finds these when it connects, and then they look like a server that is away.
+TEST(ConnectionString, AnImpossibleValueIsNamedByItsKeyword) {
+    for (const char* text : {"host=a port=99999", "host=a,b port=5432,0", "host=a port=54x2",
+                             "postgresql://a:99999/events"}) {
+        EXPECT_FALSE(valid_connection_string(Secret(text))) << text;
+        EXPECT_EQ(connection_string_hint(Secret(text)), " `port` is a number from 1 to 65535.");
+    }
+    const Secret mode("postgresql://a/events?sslmode=on");
+    EXPECT_FALSE(valid_connection_string(mode));
+    EXPECT_NE(connection_string_hint(mode).find("`sslmode` is one of"), std::string::npos);
+    for (const char* text : {"host=a,b,c port=5432,,5433", "host=a port=' 5432 '", "host=a port=''",
+                             "host=a sslmode=verify-full", "host=a sslmode=''"}) {
+        EXPECT_TRUE(valid_connection_string(Secret(text))) << text;
+    }
+}
+
 TEST(ConnectionString, WhatIsNoneHasNoVariables) {
     EXPECT_FALSE(valid_connection_string(Secret("host")));
     EXPECT_THAT(environment_of(Secret("host")), IsEmpty());
