@@ -106,6 +106,16 @@ const CLI::Option* option_in(const CLI::App& app, const std::string& text) {
     return nullptr;
 }
 
+// CLI11 names one of them, by an order of addresses.
+std::vector<std::string> missing_of(const CLI::Option& option) {
+    std::vector<std::string> names;
+    for (const CLI::Option* needed : option.get_needs()) {
+        if (needed->count() == 0) names.push_back(shown_name(*needed));
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
 std::string text_of(const CLI::App& app, const CLI::ParseError& error) {
     const std::string text = error.what();
     const CLI::Option* option = option_in(app, text);
@@ -126,7 +136,7 @@ std::string text_of(const CLI::App& app, const CLI::ParseError& error) {
         return name + " cannot be given together with" + rest.substr(rest.rfind(' '));
     }
     if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr) {
-        return name + " needs" + rest.substr(rest.rfind(' ')) + " as well";
+        return name + " needs " + joined(missing_of(*option)) + " as well";
     }
     // CLI11 writes the option's name, a colon, and then what a check says.
     return name + rest;

@@ -84,6 +84,7 @@ const char* const mistakes[] = {
     "retention --any-hour",
     "check --max-rejected 3 -c good.yaml",
     "audit --topic orders",
+    "audit --topic orders --column id",
     "audit --from 1d",
     "audit --topic orders --table orders --column id --since 1d",
     "ledger convert payments --to log --dsn 'host=127.0.0.1 port=1'",
