@@ -231,8 +231,8 @@ int import_all(const ImportArguments& arguments) {
         progress.at(done, share);
     };
     if (!arguments.yes) return tell(arguments, *list, options, target.effect);
-    // First of all: a query that fails must leave no ledger and no entry in the audit log.
-    list->read("", 1);
+    // A query that fails at once must leave no ledger and no entry in the audit log.
+    list->read("", options.page);
     const StopRequest stop;
     RegisteredLedger registered = target.register_source(connection);
     options.ledger = registered.ledger;
@@ -252,7 +252,7 @@ void add_list_options(CLI::App& command, ImportArguments& arguments) {
             ->check(not_empty("a SELECT"));
     CLI::Option* file =
         command.add_option("--file", arguments.file, "A file, one key a line")
-            ->check(not_empty("a file"))
+            ->check(not_empty("a file's name"))
             ->type_name("FILE");
     query->excludes(file);
     command

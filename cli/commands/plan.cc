@@ -64,7 +64,8 @@ int exit_of(Level level) {
 }
 
 int plan(const PlanOptions& options) {
-    const Configuration next = load_or_throw(options.config.path());
+    const std::string file = options.config.path();
+    const Configuration next = usable_or_throw(load_configuration(file), file);
     std::optional<Configuration> now;
     if (!options.from.empty()) now = load_or_throw(options.from);
     const Configuration* const from = now ? &*now : nullptr;

@@ -1,5 +1,6 @@
 // `onceward size`: what a ledger would need, by the measured figures of docs/scale.md.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <iostream>
@@ -8,6 +9,8 @@
 #include <string>
 
 #include "cli/commands/commands.h"
+#include "cli/composition/memory_budget.h"
+#include "cli/configuration/databases.h"
 #include "cli/configuration/load.h"
 #include "cli/size/estimate.h"
 #include "cli/terminal/command.h"
@@ -51,6 +54,15 @@ const LedgerOptions& ledger_in(const Configuration& configuration, const std::st
                                    : "the configuration has no topic " + topic);
 }
 
+// As a process has it for each server. A budget that the file does not set is not known here: it
+// depends on the machine.
+std::int64_t memory_claims_in(const Configuration& configuration) {
+    std::optional<std::int64_t> budget = configuration.memory_budget;
+    if (budget == 0) budget.reset();
+    const auto servers = static_cast<std::int64_t>(used_databases(configuration).size());
+    return claims_memory(configuration.claims_memory, budget) / std::max<std::int64_t>(servers, 1);
+}
+
 Workload workload_of(const SizeOptions& options) {
     Workload workload;
     workload.rate = options.rate;
@@ -62,7 +74,7 @@ Workload workload_of(const SizeOptions& options) {
         workload.retention = ledger.retention;
         workload.rotate_after = std::chrono::ceil<std::chrono::seconds>(ledger.rotate_after);
         workload.rotate_claims = ledger.rotate_claims.value_or(workload.rotate_claims);
-        workload.memory_claims = configuration.claims_memory.value_or(workload.memory_claims);
+        workload.memory_claims = memory_claims_in(configuration);
     }
     if (!options.retention.empty()) {
         workload.retention = duration_in("--retention", options.retention);
