@@ -24,6 +24,15 @@ std::chrono::milliseconds limit_of_each(std::size_t statements) {
     return std::clamp(share, std::chrono::milliseconds(1), longest_statement);
 }
 
+// `Pointer`: Message* for claims, const Message* for sinks.
+template <class Pointer>
+std::vector<Pointer> messages_of(std::span<RequestInBatch* const> requests) {
+    std::vector<Pointer> messages;
+    messages.reserve(requests.size());
+    for (RequestInBatch* request : requests) messages.push_back(&request->message());
+    return messages;
+}
+
 void ask_now(std::span<RequestInBatch* const> requests) {
     const auto now = std::chrono::steady_clock::now();
     for (RequestInBatch* request : requests) request->as_of = now;
@@ -76,8 +85,7 @@ bool SinkTransaction::may_be_at_once(std::span<RequestInBatch* const> requests) 
 bool SinkTransaction::land_at_once(Connection& connection,
                                    std::span<RequestInBatch* const> requests,
                                    std::chrono::milliseconds patience) try {
-    std::vector<const Message*> messages;
-    for (RequestInBatch* request : requests) messages.push_back(&request->message());
+    const auto messages = messages_of<const Message*>(requests);
     auto rows = parts_.sink.at_once(parts_.context, messages);
     if (!rows) return false;
     UnfencedTransaction unfenced = begin(connection, requests);
@@ -101,8 +109,7 @@ bool SinkTransaction::land_at_once(Connection& connection,
 std::optional<std::vector<Connection::Planned>> SinkTransaction::statements_at_once(
     std::span<RequestInBatch* const> requests, std::vector<SinkStatement> rows,
     std::chrono::milliseconds patience, std::chrono::milliseconds limit) {
-    std::vector<Message*> messages;
-    for (RequestInBatch* request : requests) messages.push_back(&request->message());
+    const auto messages = messages_of<Message*>(requests);
     const DistinctClaims folded(messages);
     auto claims = parts_.claims.claim_as_new(folded.claims());
     if (!claims) return std::nullopt;
@@ -129,8 +136,7 @@ std::optional<std::vector<Refusal>> SinkTransaction::search(
     UnfencedTransaction unfenced = begin(connection, requests);
     const auto sorted = sort(unfenced, requests, patience);
     if (!sorted) return std::nullopt;
-    std::vector<const Message*> messages;
-    for (RequestInBatch* request : sorted->fresh) messages.push_back(&request->message());
+    const auto messages = messages_of<const Message*>(sorted->fresh);
     origin_ = Origin::sink;
     std::vector<Refusal> refusals = search.run(
         unfenced.transaction(),
@@ -159,8 +165,7 @@ UnfencedTransaction SinkTransaction::begin(Connection& connection,
 std::optional<SinkTransaction::Claimed> SinkTransaction::sort(
     UnfencedTransaction& unfenced, std::span<RequestInBatch* const> requests,
     std::chrono::milliseconds patience) {
-    std::vector<Message*> messages;
-    for (RequestInBatch* request : requests) messages.push_back(&request->message());
+    const auto messages = messages_of<Message*>(requests);
     const DistinctClaims folded(messages);
     const auto answers = claim(unfenced, folded.claims(), patience);
     if (!answers) return std::nullopt;
@@ -207,8 +212,7 @@ std::optional<std::vector<ClaimAnswer>> SinkTransaction::claim(UnfencedTransacti
 
 std::vector<ResultStore::Stored> SinkTransaction::write(Transaction& transaction,
                                                         std::span<RequestInBatch* const> fresh) {
-    std::vector<const Message*> messages;
-    for (RequestInBatch* request : fresh) messages.push_back(&request->message());
+    const auto messages = messages_of<const Message*>(fresh);
     parts_.sink.write(transaction, parts_.context, messages);
     std::vector<MessageResult> results = parts_.sink.take_results();
     if (!results.empty() && results.size() != fresh.size()) {
