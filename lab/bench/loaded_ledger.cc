@@ -123,11 +123,13 @@ LoadedLedger::LoadedLedger(Tables& tables, std::int64_t claims, std::int64_t eac
                       // One generation of hundreds of millions is read a few times, not dozens.
                       .sealing = {.shard_claims = std::max(claims / 16, std::int64_t{1'000'000})},
                       .merge = each > 0 ? MergeRule{.fewest = no_merge} : MergeRule{}});
-    // Each call seals one generation, and merges what is due. A call does nothing if autovacuum
-    // does not give way in time.
+    // Each call seals one generation, and merges what is due. If autovacuum does not give way in
+    // time, a log stays for the next call.
     std::int64_t sealed = 1;
-    for (int looks = 0; looks < most_looks && sealed < current_; ++looks) {
-        if (job.look(connection, options()).sealed) ++sealed;
+    for (int looks = 0; looks < most_looks; ++looks) {
+        const RetentionReport report = job.look(connection, options());
+        if (report.sealed) ++sealed;
+        if (sealed >= current_ && !report.busy) break;
     }
     // Autovacuum comes within a minute, and a DROP waits until it has given way: generations that
     // are a day old have been vacuumed already.
