@@ -1,6 +1,5 @@
 // `onceward size`: what a ledger would need, by the measured figures of docs/scale.md.
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <iostream>
@@ -10,7 +9,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/composition/memory_budget.h"
-#include "cli/configuration/databases.h"
 #include "cli/configuration/load.h"
 #include "cli/size/estimate.h"
 #include "cli/terminal/command.h"
@@ -54,13 +52,10 @@ const LedgerOptions& ledger_in(const Configuration& configuration, const std::st
                                    : "the configuration has no topic " + topic);
 }
 
-// As a process has it for each server. A budget that the file does not set is not known here: it
-// depends on the machine.
+// A budget that the file does not set is not known here: it depends on the machine.
 std::int64_t memory_claims_in(const Configuration& configuration) {
-    std::optional<std::int64_t> budget = configuration.memory_budget;
-    if (budget == 0) budget.reset();
-    const auto servers = static_cast<std::int64_t>(used_databases(configuration).size());
-    return claims_memory(configuration.claims_memory, budget) / std::max<std::int64_t>(servers, 1);
+    const std::optional<std::int64_t> set = configuration.memory_budget;
+    return claims_memory_each(configuration, set ? memory_budget(set) : std::nullopt);
 }
 
 Workload workload_of(const SizeOptions& options) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <system_error>
 
+#include "cli/configuration/databases.h"
+
 namespace onceward {
 namespace {
 
@@ -74,6 +76,11 @@ std::int64_t claims_memory(std::optional<std::int64_t> configured,
                            std::optional<std::int64_t> budget) {
     constexpr std::int64_t most = std::int64_t{256} << 20;
     return configured.value_or(budget ? std::min(most, *budget / 3) : most);
+}
+
+std::int64_t claims_memory_each(const Configuration& whole, std::optional<std::int64_t> budget) {
+    const auto servers = static_cast<std::int64_t>(used_databases(whole).size());
+    return claims_memory(whole.claims_memory, budget) / std::max<std::int64_t>(servers, 1);
 }
 
 std::chrono::milliseconds next_count(std::int64_t left) {

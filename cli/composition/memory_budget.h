@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/configuration/configuration.h"
+
 namespace onceward {
 
 // The lowest limit of the process's cgroup and those above it, else the machine's memory; in bytes.
@@ -21,6 +23,8 @@ std::optional<std::int64_t> memory_budget(std::optional<std::int64_t> configured
 // more than a third of the budget, since batches and what was fetched need the rest.
 std::int64_t claims_memory(std::optional<std::int64_t> configured,
                            std::optional<std::int64_t> budget);
+// The same for one of the servers of a process, which share it.
+std::int64_t claims_memory_each(const Configuration& whole, std::optional<std::int64_t> budget);
 
 // How long to wait before the next count, if so many bytes of the budget are left. Messages that
 // inflate cannot take them all in that time. At least 50 ms, and at most 200 ms.

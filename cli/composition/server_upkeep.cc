@@ -10,12 +10,9 @@
 namespace onceward {
 namespace {
 
-// The servers of a process share what it may use.
-std::size_t share_of_claims_memory(const Configuration& whole) {
-    const std::size_t servers = std::max<std::size_t>(used_databases(whole).size(), 1);
-    const std::int64_t all =
-        claims_memory(whole.claims_memory, memory_budget(whole.memory_budget));
-    return static_cast<std::size_t>(all) / servers;
+std::shared_ptr<LogWindows> windows_of_server(const Configuration& whole) {
+    return std::make_shared<LogWindows>(static_cast<std::size_t>(
+        claims_memory_each(whole, memory_budget(whole.memory_budget))));
 }
 
 RetentionOptions retention_of(const Configuration& whole, const Configuration& part,
@@ -33,7 +30,7 @@ ServerUpkeep::ServerUpkeep(const Configuration& whole, const Configuration& part
                            Tracer* tracer)
     : database_(part.database),
       guard_({.connection = part.postgres}),
-      log_windows_(std::make_shared<LogWindows>(share_of_claims_memory(whole))),
+      log_windows_(windows_of_server(whole)),
       retention_(retention_of(whole, part, log_windows_)),
       retention_thread_([this](const std::stop_token& stop) { retention_.run(stop); }) {
     if (!relay) return;
