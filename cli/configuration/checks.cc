@@ -220,20 +220,17 @@ void check_postgres(const Configuration& configuration, Report& report) {
                    "). Raise it above `lock_timeout`.");
 }
 
-// What the workers of a process need at most, on top of the process: their queues, which are 16 MiB
-// for all topics of a worker and 1 MiB for each at least, and three times a batch. Each server has
-// workers of its own.
+// What the workers of a process need at most, on top of the process: their queues, and three times
+// a batch. Each server has workers of its own.
 std::int64_t memory_of_workers(const Configuration& configuration) {
-    constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
-    std::map<std::string, std::int64_t> topics;
+    std::map<std::string, std::size_t> topics;
     for (const TopicConfiguration& topic : configuration.topics) ++topics[topic.database];
-    const auto batch = static_cast<std::int64_t>(configuration.batch.bytes);
-    std::int64_t all = 0;
+    std::size_t each = 0;
     for (const auto& [server, count] : topics) {
-        const std::int64_t queues = std::max<std::int64_t>(16, count) * mebibyte;
-        all += configuration.workers * (queues + 3 * batch);
+        each += std::max(queued_kilobytes, count * queued_kilobytes_each) * 1024 +
+                3 * configuration.batch.bytes;
     }
-    return all;
+    return configuration.workers * static_cast<std::int64_t>(each);
 }
 
 // Routes alone have no budget.

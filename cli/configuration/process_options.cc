@@ -99,10 +99,10 @@ const std::vector<OptionSpec> process_options = {
      "likely fetching, and ends with exit code 75; that partition halts at the next start. `0B` "
      "switches this off. A small batch may inflate to hundreds of megabytes, which librdkafka does "
      "not cap.",
-     "A process has about 30 MiB before it reads anything, so less is refused. If it is too little "
-     "for each worker's queues (its topics share 16 MiB, with 1 MiB each at least) and the "
-     "batches, innocent partitions halt. If it is too close to the limit, the "
-     "kernel ends the process first."},
+     "A process with topics has about 30 MiB before it reads anything, so less is refused. If it "
+     "is too little for each worker's queues (its topics share 16 MiB, with 1 MiB each at least) "
+     "and the batches, innocent partitions halt. If it is too close to the limit, the kernel ends the "
+     "process first."},
     {"memory.claims", "<256MiB, and a third of memory.budget at most>",
      into_size([](To& to) { return &to.configuration.claims_memory; }, {std::int64_t{16} << 20}),
      "How much memory the process may use for the claims of its `log` ledgers: recent claims one "

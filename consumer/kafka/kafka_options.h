@@ -11,8 +11,10 @@
 
 namespace onceward {
 
-// How much librdkafka holds of fetched messages, unless the configuration says otherwise.
+// How much librdkafka holds of fetched messages, unless the configuration says otherwise: for all
+// topics of a worker, and the smallest share that a topic has.
 inline constexpr std::size_t queued_kilobytes = 16384;
+inline constexpr std::size_t queued_kilobytes_each = 1024;
 
 struct KafkaOptions {
     std::string bootstrap_servers;

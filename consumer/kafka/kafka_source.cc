@@ -22,9 +22,6 @@ constexpr auto leave_limit = 5s;
 // This many failed seeks in a row mean that librdkafka does not fetch the partition at all.
 constexpr int seeks_before_restart = 20;
 
-// The smallest share of queued_kilobytes that a topic has.
-constexpr std::size_t queued_kilobytes_each = 1024;
-
 // librdkafka's limit is for one queue, and each topic has one. Without shares, a worker with many
 // topics would hold that much memory for each of them.
 KafkaOptions with_shares(KafkaOptions options, std::size_t topics) {
