@@ -44,8 +44,9 @@ bool is_uri(std::string_view text) {
 
 // An `@` or a `/` in a URI's password ends it there. libpq then takes the rest for a host or a
 // port, and its messages show it.
-bool cut_by_its_password(const PQconninfoOption* option) {
-    for (; option->keyword != nullptr; ++option) {
+bool cut_by_its_password(const Secret& dsn, const PQconninfoOption* option) {
+    if (!is_uri(dsn.reveal())) return false;
+    for (; option != nullptr && option->keyword != nullptr; ++option) {
         if (option->val == nullptr) continue;
         const std::string_view name(option->keyword), value(option->val);
         if (name == "host" && value.find('@', 1) != value.npos) return true;
@@ -93,9 +94,8 @@ std::string advice_on_values(const PQconninfoOption* option) {
 
 bool valid_connection_string(const Secret& dsn) {
     const Parsed parsed = parse(dsn);
-    if (parsed == nullptr) return false;
-    if (is_uri(dsn.reveal()) && cut_by_its_password(parsed.get())) return false;
-    return advice_on_values(parsed.get()).empty();
+    return parsed != nullptr && !cut_by_its_password(dsn, parsed.get()) &&
+           advice_on_values(parsed.get()).empty();
 }
 
 std::string connection_string_hint(const Secret& dsn) {
@@ -107,8 +107,7 @@ std::string connection_string_hint(const Secret& dsn) {
     }
     const Parsed parsed = parse(dsn);
     const std::string advice = advice_on_values(parsed.get());
-    const bool cut = parsed != nullptr && is_uri(text) && cut_by_its_password(parsed.get());
-    if (!advice.empty() && !cut) return advice;
+    if (!advice.empty() && !cut_by_its_password(dsn, parsed.get())) return advice;
     if (is_uri(text)) {
         return " In a URI a password has `%40` for `@`, `%2F` for `/`, `%3A` for `:` and `%25` for "
                "`%`.";

@@ -16,8 +16,7 @@ bool valid_connection_string(const Secret& dsn);
 
 // What is probably wrong with one that is not valid, as a sentence with a blank before it: Java's
 // prefix, a variable without braces, an impossible value, a URI's password, a misspelt keyword. ''
-// if nothing is known.
-// It never repeats a value, which may be the password.
+// if nothing is known. It never repeats a value, which may be the password.
 std::string connection_string_hint(const Secret& dsn);
 
 // The passwords that it holds, also that of a key file. Empty if libpq does not understand it.
