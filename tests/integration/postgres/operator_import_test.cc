@@ -177,6 +177,7 @@ TEST_F(Imported, WhatIsNotClearIsAsked) {
     EXPECT_EQ(import_ids({}).exit_code, 64);
     EXPECT_EQ(
         import_ids({"--query", query}, "{name: near, store: log, reach: partition}").exit_code, 64);
+    EXPECT_EQ(import_ids({"--query", "SELECT nothing", "--yes"}).exit_code, 1);
 }
 
 TEST_F(Imported, AQueryThatFailsLeavesNothing) {
