@@ -101,8 +101,8 @@ const std::vector<OptionSpec> process_options = {
      "not cap.",
      "A process with topics has about 30 MiB before it reads anything, so less is refused. If it "
      "is too little for each worker's queues (its topics share 16 MiB, with 1 MiB each at least) "
-     "and the batches, innocent partitions halt. If it is too close to the limit, the kernel ends the "
-     "process first."},
+     "and the batches, innocent partitions halt. If it is too close to the limit, the kernel ends "
+     "the process first."},
     {"memory.claims", "<256MiB, and a third of memory.budget at most>",
      into_size([](To& to) { return &to.configuration.claims_memory; }, {std::int64_t{16} << 20}),
      "How much memory the process may use for the claims of its `log` ledgers: recent claims one "
